@@ -11,6 +11,7 @@ import { Redis } from "ioredis";
 import { start as startEtcd } from "../scripts/servers/etcd.mjs";
 import { openNetwork } from "../scripts/servers/network.mjs";
 import { contest, countRound, endAll, launch, medianGapOf, note, rowsOf, spawnIn, until } from "./failover/hosts.mjs";
+import { signalTo } from "../scripts/servers/signal.mjs";
 
 const DOWN_AFTER_MS = 1000;
 const TTL_MS = 2000;
@@ -159,7 +160,7 @@ async function oneRound(system, hosts, folder, here, name, fault) {
       spawnIn(old, process.execPath, client(logs.inside, "inside", old.address), path.join(folder, "inside.err")),
       launch(process.execPath, client(logs.outside, "outside", here, name), path.join(folder, "outside.err")),
     ],
-    fault: () => (fault === "killed" ? void process.kill(pid, "SIGKILL") : old.cut()),
+    fault: () => (fault === "killed" ? signalTo(pid, "SIGKILL") : old.cut()),
     heal: () => old.heal(),
     withinMs: 40_000,
     missing: async (keys) => await missingOf(hosts[await primaryOf(hosts, system.followersMin)]?.address ?? "", keys),

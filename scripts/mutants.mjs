@@ -56,13 +56,20 @@ const TEST_MS = 300_000;
 const HUNT_MS = 600_000;
 /** In folders whose other tests start servers or processes: these drive a model, or compute. */
 const QUICK = new Set([
+  "test/clients/etcd/errors.test.ts",
   "test/clients/etcd/fuzz.test.ts",
+  "test/clients/etcd/status.test.ts",
   "test/clients/postgres/connections/puppet.test.ts",
+  "test/clients/postgres/errors.test.ts",
+  "test/clients/redis/client.test.ts",
+  "test/clients/zookeeper/errors.test.ts",
   "test/keeper/estates.test.ts",
   "test/keeper/fate.test.ts",
   "test/stores/dynamodb/clones.test.ts",
   "test/stores/dynamodb/interleavings.test.ts",
+  "test/stores/etcd/sentry.test.ts",
   "test/stores/etcd/steps.test.ts",
+  "test/stores/postgres/answers.test.ts",
   "test/stores/redis/majority.test.ts",
   "test/stores/zookeeper/layout.test.ts",
   "test/supervisor/estate.test.ts",

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { cached } from "../cached.mjs";
 import { freePorts, launch, privateFolder, statOf, untilStopped } from "./process.mjs";
+import { signalTo } from "./signal.mjs";
 
 export { newer } from "../newer-postgres.mjs";
 export const packages = ["postgresql", "faketime"];
@@ -198,8 +199,9 @@ async function untilGone(pids) {
 /** @param {number} pid @param {NodeJS.Signals} signal */
 function trySignal(pid, signal) {
   try {
-    process.kill(pid, signal);
-  } catch {
+    signalTo(pid, signal);
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
     // It has ended meanwhile.
   }
 }

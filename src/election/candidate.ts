@@ -37,7 +37,7 @@ import { labelOf } from "./store-label.ts";
 import { PERMITS_MAX, problemsOfPermits, SeatedSemaphore } from "./semaphore.ts";
 import { borrowStore } from "./store-use.ts";
 import type { UnfencedTerm } from "./term.ts";
-import { Turns, type Word } from "./turns.ts";
+import { type Hearsay, Turns } from "./turns.ts";
 import { noteDomain, noteElection, noteMemory } from "./twins.ts";
 import { type Listener, Voice } from "./voice.ts";
 
@@ -324,7 +324,7 @@ function checkedWait(waitMs: unknown): number {
 }
 
 /** `why`: what the store has said meanwhile; undefined if it has said nothing. */
-function lockTimeout(name: string, waitMs: number, why: Word | undefined): ConclaveError {
+function lockTimeout(name: string, waitMs: number, why: Hearsay | undefined): ConclaveError {
   if (why === "taken") {
     const message = `"${name}" was not free within ${waitMs} ms. Wait longer (waitMs), or see who holds it: candidate.election("${name}").leader()`;
     return new ConclaveError("LOCK_TIMEOUT", message);

@@ -11,7 +11,7 @@ import type { Bid, Name, Token } from "../lease/exchange.ts";
 import type { Contender } from "./contender.ts";
 import { HeldTerm } from "./held-term.ts";
 import type { Runner } from "./runner.ts";
-import type { Turn, Turns, Word } from "./turns.ts";
+import type { Hearsay, Turn, Turns } from "./turns.ts";
 
 export interface Arena {
   readonly runner: Runner;
@@ -51,7 +51,7 @@ export abstract class Contest implements Contender {
   }
 
   /** Waits for this caller's turn in the process, then stands. */
-  begin(hear?: (word: Word) => void): void {
+  begin(hear?: (word: Hearsay) => void): void {
     const stand = (turn: Turn): void => {
       this.#turn = turn;
       this.arena.runner.stand(this.name, this.brief, this);
@@ -125,7 +125,7 @@ export abstract class Contest implements Contender {
   }
 
   /** What the store has said to this caller, for those who wait behind it. */
-  protected tell(word: Word): void {
+  protected tell(word: Hearsay): void {
     this.#turn?.tell(word);
   }
 

@@ -7,12 +7,12 @@ import type { Arena, Promised } from "./contest.ts";
 import type { HeldTerm } from "./held-term.ts";
 import { HoldContest } from "./hold-contest.ts";
 import { HeldPermit, seatName } from "./permit.ts";
-import type { Word } from "./turns.ts";
+import type { Hearsay } from "./turns.ts";
 
 /** The contest of the call for one seat. */
 class SeatContest extends HoldContest {
   readonly #whenContested: () => void;
-  readonly #toOthers: (word: Word) => void;
+  readonly #toOthers: (word: Hearsay) => void;
   protected override readonly asksOnce: boolean;
 
   constructor(
@@ -33,7 +33,7 @@ class SeatContest extends HoldContest {
   }
 
   /** The other calls of the semaphore wait behind the whole call, not only behind this contest. */
-  protected override tell(word: Word): void {
+  protected override tell(word: Hearsay): void {
     super.tell(word);
     this.#toOthers(word);
   }
@@ -49,7 +49,7 @@ export interface PermitCallOptions {
   /** The call gives up when all permits are taken. */
   readonly triesOnce: boolean;
   /** Tells the other calls of this semaphore what the store has said. */
-  readonly tell: (word: Word) => void;
+  readonly tell: (word: Hearsay) => void;
 }
 
 export class PermitCall {

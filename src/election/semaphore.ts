@@ -15,7 +15,7 @@ import { randomSeed } from "./nonce.ts";
 import { isTaken, lookAtAll } from "./observe.ts";
 import { type HeldPermit, type Permit, type PermitHolder, seatName, seatOfName, type Semaphore } from "./permit.ts";
 import { isOwnError, PermitCall } from "./permit-call.ts";
-import { type Turn, Turns, type Word } from "./turns.ts";
+import { type Hearsay, type Turn, Turns } from "./turns.ts";
 import { type Listener, sameMark } from "./voice.ts";
 
 export const PERMITS_MAX = 100;
@@ -259,7 +259,8 @@ export class SeatedSemaphore implements Semaphore {
 
   #turn(signal: AbortSignal, now: boolean): Promise<Turn | undefined> {
     return new Promise((resolve, reject) => {
-      const hear = (word: Word): void => (word === "taken" ? resolve(undefined) : reject(askedInVain(this.name, word)));
+      const hear = (word: Hearsay): void =>
+        word === "taken" ? resolve(undefined) : reject(askedInVain(this.name, word));
       const stopWaiting = this.#turns.take("", resolve, now ? hear : undefined);
       onAbort(signal, () => {
         stopWaiting();
@@ -275,7 +276,7 @@ export class SeatedSemaphore implements Semaphore {
     if (signal.aborted) return undefined;
     const nowMs = this.#home.lookout.clock.now().mono;
     const order = seatOrder(permits, randomSeed() % permits, (seat) => !isTaken(seats[seat], nowMs));
-    const tell = (word: Word): void => turn.tell(word);
+    const tell = (word: Hearsay): void => turn.tell(word);
     const call = new PermitCall({ arena: this.#home.arena(), semaphore: this.name, order, triesOnce, tell });
     this.#calls.add(call);
     void call.over.then(() => this.#calls.delete(call));

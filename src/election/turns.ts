@@ -5,11 +5,11 @@
 import type { ConclaveError } from "../base/errors.ts";
 
 /** What the store has said last: somebody has the name, perhaps the caller whose turn it is; or the reason why it could not be asked since its last answer. */
-export type Word = "taken" | ConclaveError;
+export type Hearsay = "taken" | ConclaveError;
 
 export interface Turn {
   /** Tells those who wait what the store has said. */
-  tell(word: Word): void;
+  tell(word: Hearsay): void;
   /** Lets the next one in. Idempotent. */
   done(): void;
 }
@@ -17,7 +17,7 @@ export interface Turn {
 interface Waiter {
   readonly begin: (turn: Turn) => void;
   /** Of one that leaves the line as soon as anything is heard. Undefined: it waits for its turn, whatever the store says meanwhile. */
-  readonly hear: ((word: Word) => void) | undefined;
+  readonly hear: ((word: Hearsay) => void) | undefined;
 }
 
 interface Line {
@@ -26,7 +26,7 @@ interface Line {
   /** How many of them want to hear what is told. */
   hearing: number;
   /** What was told last. A turn begins without "taken", because whoever begins may find the name free; trouble of the store outlasts a turn. */
-  word: Word | undefined;
+  word: Hearsay | undefined;
   /** It was told at least once since the line began that the name is taken. */
   wasTaken: boolean;
 }
@@ -40,7 +40,7 @@ export class Turns {
    * Calls `begin` when the turn comes, perhaps at once. With `hear` it waits only until the one whose turn it is has heard something of the store, perhaps before: then `hear` is called in place of
    * `begin`. Returns a function that stops waiting; after either call that function does nothing.
    */
-  take(name: string, begin: (turn: Turn) => void, hear?: (word: Word) => void): () => void {
+  take(name: string, begin: (turn: Turn) => void, hear?: (word: Hearsay) => void): () => void {
     const line = this.#lines.get(name);
     if (line === undefined) {
       const own: Line = { waiting: [], hearing: 0, word: undefined, wasTaken: false };
@@ -64,7 +64,7 @@ export class Turns {
   }
 
   /** Why a caller of this name still waits, as far as the store has said; undefined if it has said nothing yet. */
-  whyWaiting(name: string): Word | undefined {
+  whyWaiting(name: string): Hearsay | undefined {
     const line = this.#lines.get(name);
     return line?.word ?? (line?.wasTaken === true ? "taken" : undefined);
   }
@@ -88,7 +88,7 @@ export class Turns {
   }
 }
 
-function tell(line: Line, word: Word): void {
+function tell(line: Line, word: Hearsay): void {
   line.word = word;
   line.wasTaken ||= word === "taken";
   if (line.hearing === 0) return;

@@ -7,6 +7,7 @@ import type { CommandLine } from "../cli/command.ts";
 import { PostgresTrio } from "./postgres-trio.ts";
 import { RedisTrio } from "./redis-trio.ts";
 import { MONITORS, SERVERS } from "./trio.ts";
+import { signalTo } from "../../scripts/servers/signal.mjs";
 
 /** What the switch does: what it is told; nothing, although it says that it was done; nothing, and it answers nothing. */
 export type Mood = "honest" | "lying" | "mute";
@@ -88,9 +89,9 @@ export class Switchboard {
   /** Stops everything that runs on the machine, as a hypervisor does. A server writes over its environment: it is found by its own word, and what it has started after it stands still. */
   freeze(name: string, server: number): readonly number[] {
     const first = [...new Set([...this.marked(name), server])];
-    for (const pid of first) process.kill(pid, "SIGSTOP");
+    for (const pid of first) signalTo(pid, "SIGSTOP");
     const started = childrenOf(server).filter((pid) => !first.includes(pid));
-    for (const pid of started) process.kill(pid, "SIGSTOP");
+    for (const pid of started) signalTo(pid, "SIGSTOP");
     writeFileSync(this.#cli.file(`node-${name}`), [...first, ...started].join(" "));
     return [...first, ...started];
   }
@@ -101,7 +102,7 @@ export class Switchboard {
   }
 
   end(): void {
-    for (const name of SERVERS) for (const pid of this.marked(name)) process.kill(pid, "SIGKILL");
+    for (const name of SERVERS) for (const pid of this.marked(name)) signalTo(pid, "SIGKILL");
   }
 }
 

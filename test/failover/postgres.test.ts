@@ -12,6 +12,7 @@ import { PostgresTrio } from "./postgres-trio.ts";
 import { PostgresWriter } from "./postgres-writer.ts";
 import type { FailoverRecord } from "conclave/failover";
 import { MONITORS, Onlooker, SERVERS } from "./trio.ts";
+import { signalTo } from "../../scripts/servers/signal.mjs";
 
 const store = useServers(etcd, { nodes: 1 });
 const trio = new PostgresTrio();
@@ -62,7 +63,7 @@ afterAll(async () => {
 
 /** Everything of one server, as the kernel shows it. */
 function stopServer(pid: number, signal: "SIGSTOP" | "SIGCONT"): void {
-  for (const each of [pid, ...childrenOf(pid)]) process.kill(each, signal);
+  for (const each of [pid, ...childrenOf(pid)]) signalTo(each, signal);
 }
 
 function childrenOf(parent: number): readonly number[] {
@@ -90,7 +91,7 @@ describe("failover of PostgreSQL", () => {
     busy.query("DO $$ BEGIN LOOP PERFORM 1; END LOOP; END $$").catch(() => {});
     const postmaster = await trio.pidOf(old);
     const backends = childrenOf(postmaster);
-    process.kill(postmaster, "SIGKILL");
+    signalTo(postmaster, "SIGKILL");
     // Its backends still answer, for a moment.
     const isNew = async (): Promise<boolean> =>
       (await trio.pidOf(await trio.settled(undefined, 120_000))) !== postmaster;

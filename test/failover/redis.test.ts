@@ -9,6 +9,7 @@ import { sleep } from "../support/processes.ts";
 import { useServers } from "../support/servers.ts";
 import { RedisTrio } from "./redis-trio.ts";
 import { Onlooker, SERVERS } from "./trio.ts";
+import { signalTo } from "../../scripts/servers/signal.mjs";
 
 const store = useServers(etcd, { nodes: 1 });
 const trio = new RedisTrio();
@@ -111,7 +112,7 @@ describe("failover of Redis", () => {
     await second.connect();
     const writers = [new Writer("io", first), new Writer("node", second)];
     await Promise.all(writers.map((writer) => writer.again()));
-    process.kill(await trio.pidOf(old), "SIGKILL");
+    signalTo(await trio.pidOf(old), "SIGKILL");
     const next = await trio.settled(old);
     await Promise.all(writers.map((writer) => writer.again()));
     await Promise.all(writers.map((writer) => writer.stop()));
@@ -163,7 +164,7 @@ describe("failover of Redis", () => {
   it("a service that is stopped, not dead, is killed by its guard when the record says so", async () => {
     const old = await trio.settled();
     const pid = await trio.pidOf(old);
-    process.kill(pid, "SIGSTOP");
+    signalTo(pid, "SIGSTOP");
     await trio.settled(old);
     expect(isGone(pid)).toBe(true);
   });
@@ -176,7 +177,7 @@ describe("failover of Redis", () => {
       const writer = new Writer(`failover-${step}`, client);
       await writer.again();
       const since = new Date().toISOString();
-      process.kill(await trio.pidOf(old), "SIGKILL");
+      signalTo(await trio.pidOf(old), "SIGKILL");
       const leader = await trio.atStep(step, since);
       await trio.monitors.get(leader)?.kill();
       const next = await trio.settled(old);
@@ -240,7 +241,7 @@ describe("failover of Redis", () => {
   it("the store is away in the middle: nobody is primary without it, and everything goes on when it is back", async () => {
     const old = await trio.settled();
     const since = new Date().toISOString();
-    process.kill(await trio.pidOf(old), "SIGKILL");
+    signalTo(await trio.pidOf(old), "SIGKILL");
     await trio.atStep("fencing", since);
     store().nodes[0]?.pause();
     await sleep(3500);
@@ -255,7 +256,7 @@ describe("failover of Redis", () => {
     const guard = trio.guards.get(name);
     const keeper = Number(/"type":"keeper","state":"started","pid":(\d+)/.exec(guard?.stderr ?? "")?.[1]);
     guard?.signal("SIGSTOP");
-    process.kill(keeper, "SIGKILL");
+    signalTo(keeper, "SIGKILL");
     // Its end is heard only when the service has closed what it has of it.
     guard?.signal("SIGKILL");
     await expect.poll(() => isGone(guard?.pid ?? 0)).toBe(true);
@@ -281,7 +282,7 @@ describe("failover of Redis", () => {
   it("while it is paused, a primary that was killed is not replaced; when it goes on, it is", async () => {
     const old = await trio.whole();
     expect(await trio.order("pause")).toMatchObject({ isDone: true });
-    process.kill(await trio.pidOf(old), "SIGKILL");
+    signalTo(await trio.pidOf(old), "SIGKILL");
     const told = (): string => [...trio.monitors.values()].map(({ stderr }) => stderr).join("\n");
     await expect.poll(told, { timeout: 20_000 }).toContain(`${old} is down, and failover is paused`);
     // Its guard has started it again, as a replica: it is not the primary by itself, and nobody else is.

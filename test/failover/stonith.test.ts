@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FailoverRecord, Shot } from "conclave/failover";
 import { areGone, MachineTrio } from "./machines.ts";
 import { Onlooker, SERVERS } from "./trio.ts";
+import { signalTo } from "../../scripts/servers/signal.mjs";
 
 const LONG = { timeout: 40_000 };
 
@@ -71,7 +72,7 @@ describe("failover by devices alone", () => {
     const confirm = ["failover", "confirm", old, "--config", trio.config];
     expect(await trio.cli.run(confirm)).toMatchObject({ code: 2, stderr: expect.stringContaining("two do") as string });
     expect(await trio.role(others[0] ?? "")).toBe("replica");
-    for (const pid of pids) process.kill(pid, "SIGKILL");
+    for (const pid of pids) signalTo(pid, "SIGKILL");
     expect((await trio.cli.run([...confirm, "--i-have-seen-that-it-is-off"])).code).toBe(0);
     expect(await trio.settled(old)).not.toBe(old);
     expect(told(trio)).toMatch(/"fencedBy":"human"/);

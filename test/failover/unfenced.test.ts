@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { RedisLink } from "../../src/clients/redis/link.ts";
 import { MachineTrio } from "./machines.ts";
 import { SERVERS } from "./trio.ts";
+import { signalTo } from "../../scripts/servers/signal.mjs";
 
 class UnfencedTrio extends MachineTrio {
   protected override readonly monitorFlags = ["--unfenced"];
@@ -37,13 +38,13 @@ it("tells that two servers take writes, and how much of what clients were told i
   const others = SERVERS.filter((name) => name !== old);
   // The replicas stand still and have lost their connection, so that the primary acknowledges what nobody else gets.
   const pids = await Promise.all(others.map((name) => trio.pidOf(name)));
-  for (const pid of pids) process.kill(pid, "SIGSTOP");
+  for (const pid of pids) signalTo(pid, "SIGSTOP");
   await trio.say(old, "CLIENT", "KILL", "TYPE", "replica");
   expect(await trio.say(old, "SET", "only-here", "x".repeat(1000))).toBe("OK");
   const frozen = await trio.freeze(old);
-  for (const pid of pids) process.kill(pid, "SIGCONT");
+  for (const pid of pids) signalTo(pid, "SIGCONT");
   const next = await trio.settled(old, 60_000);
-  for (const pid of frozen) process.kill(pid, "SIGCONT");
+  for (const pid of frozen) signalTo(pid, "SIGCONT");
   await expect.poll(() => /"is":"two-writable","servers":\[.*?\],"lost":\{"a":(\d+)\}/.exec(told())?.[1]).toBeDefined();
   const [, bytes] = /"lost":\{"a":(\d+)\}/.exec(told()) ?? [];
   expect(Number(bytes)).toBeGreaterThanOrEqual(1000);

@@ -3,6 +3,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import * as ipmi from "../../scripts/servers/ipmi.mjs";
 import { CommandLine } from "../cli/command.ts";
+import { signalTo } from "../../scripts/servers/signal.mjs";
 
 export const NODES = ["db-0", "db-1", "db-2"] as const;
 export const PASSWORD = "a-bmc-pa55word";
@@ -97,12 +98,12 @@ export class Machines {
 
   pause(index: number): readonly number[] {
     const pids = this.processesOf(index);
-    for (const pid of pids) process.kill(pid, "SIGSTOP");
+    for (const pid of pids) signalTo(pid, "SIGSTOP");
     return pids;
   }
 
   resume(index: number): void {
-    for (const pid of this.processesOf(index)) process.kill(pid, "SIGCONT");
+    for (const pid of this.processesOf(index)) signalTo(pid, "SIGCONT");
   }
 
   /** A human pulls the plug, or presses the button. */

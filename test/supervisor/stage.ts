@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { bundle, root } from "../support/bundle.ts";
+import { signalTo } from "../../scripts/servers/signal.mjs";
 
 const ENTRIES = ["cli/main", "supervisor/keeper", "supervisor/releaser", "fencing/index"];
 
@@ -216,11 +217,10 @@ export class Run {
 }
 
 export function kill(pid: number, signal: NodeJS.Signals): void {
-  // 0 would be the group of the test itself, a negative number another group, 1 the whole container.
-  if (!(pid > 1)) throw new Error(`${signal} to process ${pid}: it is not known`);
   try {
-    process.kill(pid, signal);
-  } catch {
+    signalTo(pid, signal);
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
     // Gone already.
   }
 }

@@ -34,6 +34,7 @@ export class KubernetesError extends Error {
 /** Statuses that are an error for every request. Others (404, 409, 410, 422) mean something to the caller. */
 export function errorOfStatus(status: number, place: string, said: string): KubernetesError | undefined {
   if (status >= 500) return new KubernetesError("other", "unknown", `${place} answered ${status} (${said})`);
+  if (isDone(status)) return new KubernetesError("foreign", "unknown", `${place} answered ${status} (${said})`);
   switch (status) {
     case 401:
       return new KubernetesError("unknown-user", "not-applied", `${place} does not know who asks (401 ${said})`);
@@ -53,6 +54,11 @@ export function errorOfStatus(status: number, place: string, said: string): Kube
     default:
       return new KubernetesError("foreign", "not-applied", `${place} answered ${status} (${said})`);
   }
+}
+
+/** A success that is not expected, such as 202 of something in between: the request may have been carried out. */
+export function isDone(status: number): boolean {
+  return status > 201 && status < 300;
 }
 
 /** The request did not leave, because there was no connection. */

@@ -1,5 +1,5 @@
 // Translates an error of a client of PostgreSQL into words that somebody can act on: what, why, what next. An ERROR of the server ended our statement, and with it its transaction: it was definitely not
-// applied. A connection that could not be made carried nothing. Everything else is unknown: a connection that broke, a server that was told to stop, an answer that cannot be read.
+// applied. A connection that could not be made carried nothing. Everything else is unknown: a connection that broke, a server that was told to stop or that panics, an answer that cannot be read.
 //
 // The errors here can happen to every user of the server. The caller tells the meaning of errors about its own tables (`ofTables`).
 import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
@@ -92,7 +92,8 @@ function ofConnection({ code, text, syscall }: Trouble, place: string): Ruling |
       `${place} cannot be reached (${code || text}). Is it running, and is the address right? It is tried again.`,
       true,
     ];
-  if (isDistrusted(code) || code === "EPROTO")
+  // EPROTO is not among these: TLS ends a connection with it also after a request was sent, and the answer is what could not be read.
+  if (isDistrusted(code))
     return [
       "STORE_DENIED",
       `${place} shows a certificate that is not trusted here (${code}). Give its authority with ?sslrootcert=FILE, or NODE_EXTRA_CA_CERTS; the name in the URL must be one of the certificate's.`,
@@ -120,7 +121,7 @@ function ofConnection({ code, text, syscall }: Trouble, place: string): Ruling |
 function ofAccess({ code, text }: Trouble, place: string): Ruling | undefined {
   if (/no pg_hba\.conf entry.*no encryption/i.test(text))
     return ["STORE_DENIED", `${place} wants TLS for this user (${text}). Add sslmode=verify-full to the URL.`, false];
-  if (code === "28P01" || code === "28000" || /SASL|password must be a string/.test(text))
+  if (code === "28P01" || code === "28000" || /^SASL|password must be a string/.test(text))
     return [
       "STORE_DENIED",
       `${place} does not accept this user or password (${text}). Check the URL, PGUSER and PGPASSWORD.`,
@@ -136,6 +137,20 @@ function ofAccess({ code, text }: Trouble, place: string): Ruling | undefined {
       false,
     ];
   return undefined;
+}
+
+/**
+ * A transaction may be committed all the same after an error of class 08 or 57, which are about the connection and the server, and of 40003, which says so. 58 and XX are also the words of poolers for a
+ * server that went away while it worked for us.
+ */
+const MAY_BE_COMMITTED = /^(?:08|57|58|XX|40003)/;
+
+/**
+ * FATAL and PANIC end more than the statement. A server whose disk is full while it writes its log panics in the midst of a commit: part of the log is on the disk, and when the server has recovered the
+ * transaction may be committed. A server that speaks another language than English is not understood, which errs towards unknown.
+ */
+export function endedOnlyTheStatement(severity: string): boolean {
+  return severity === "ERROR";
 }
 
 /** The server could not carry out the statement, whatever it was. */
@@ -157,10 +172,11 @@ function ofServer({ code, severity, text }: Trouble, place: string): Ruling | un
         true,
       ];
     case "53100":
-      return ["STORE_UNREACHABLE", `the disk of ${place} is full. Make room. It is tried again.`, true];
+      return endedOnlyTheStatement(severity)
+        ? ["STORE_UNREACHABLE", `the disk of ${place} is full. Make room. It is tried again.`, true]
+        : undefined;
     default:
-      // Classes 08 and 57 are about the connection and the server: a transaction may be committed all the same.
-      return severity === "ERROR" && /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|57)/.test(code)
+      return endedOnlyTheStatement(severity) && /^[0-9A-Z]{5}$/.test(code) && !MAY_BE_COMMITTED.test(code)
         ? ["STORE_UNREACHABLE", `${place}: ${text} (${code}). It is tried again.`, true]
         : undefined;
   }

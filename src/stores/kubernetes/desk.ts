@@ -103,5 +103,7 @@ function unexpected({ status, json }: ApiAnswer, what: string): KubernetesError 
   const { message } = (json ?? {}) as { readonly message?: unknown };
   const said = typeof message === "string" ? message : "nothing";
   const problem = status === 422 && /annotations: Too long/.test(said) ? "too-large" : "foreign";
-  return new KubernetesError(problem, "not-applied", `${what}: ${status} (${said})`);
+  // A success that was not expected is one all the same: a server may make the Lease anew that was to be updated, and answers 201.
+  const outcome = status < 300 ? "unknown" : "not-applied";
+  return new KubernetesError(problem, outcome, `${what}: ${status} (${said})`);
 }

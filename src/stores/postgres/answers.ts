@@ -1,7 +1,17 @@
 // What the functions of the database answer (sql/functions.sql), read and checked: rows can be edited by hand, and nothing may be decided on nonsense.
-import { asBid, asVersion, type Bid, type Hold, type Seat, type Session } from "../contract.ts";
+import { unknown } from "../../base/outcome.ts";
+import {
+  asBid,
+  asVersion,
+  type Bid,
+  type Claim,
+  type Claimed,
+  type Hold,
+  type Seat,
+  type Session,
+} from "../contract.ts";
 import { withBeat } from "../../lease/beat-rule.ts";
-import { edited, type PostgresWhereabouts } from "./refusals.ts";
+import { edited, outcomeOf, type PostgresWhereabouts } from "./refusals.ts";
 
 export type AnswerRow = Readonly<Record<string, unknown>>;
 
@@ -47,6 +57,29 @@ function readHolder(name: string, seat: AnswerRow, where: PostgresWhereabouts): 
     value: readText(seat["value"], `${what}, value`, where),
   };
   return { holder, ttlMs: readTtl(seat["ttl"], what, where) };
+}
+
+/** The answer to one claim. Each is read for itself: a row that makes no sense must not hide that another claim of the same request was granted. */
+export function readClaimed(
+  { name, bid }: Claim,
+  { verdict, token, seat }: AnswerRow,
+  domain: unknown,
+  where: PostgresWhereabouts,
+): Claimed {
+  if (verdict === "session-lost") return { kind: "session-lost" };
+  try {
+    // Nothing was written for a claim that was beaten, whatever its row says.
+    if (verdict === "beaten") return { kind: "beaten", seat: readSeat(seat as AnswerRow, where) };
+  } catch (error) {
+    return outcomeOf(error, where);
+  }
+  try {
+    const value = readToken(token, `the counter of "${name}"`, where);
+    const origin = readText(domain, "the token domain", where);
+    return { kind: "granted", hold: { name, bid, token: { domain: origin, value, bid } } };
+  } catch (error) {
+    return unknown(error); // it was granted
+  }
 }
 
 /** The seats of a session, if they are not those that were sent along: which of these are lost, and which others there are. */

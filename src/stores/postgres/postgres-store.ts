@@ -42,16 +42,7 @@ import { ownNode } from "../../lease/ban-rule.ts";
 import { nodeRefused } from "./bans.ts";
 import { MEMOS, tooLarge } from "../memos.ts";
 import { Mailboxes } from "../mailbox.ts";
-import {
-  type AnswerRow,
-  readAsked,
-  readAudit,
-  readSeat,
-  readSeats,
-  readSession,
-  readText,
-  readToken,
-} from "./answers.ts";
+import { type AnswerRow, readAsked, readAudit, readClaimed, readSeats, readSession, readText } from "./answers.ts";
 import type { Database } from "../../clients/postgres/database.ts";
 import { edited, insideTransaction, knowsNo, otherLayout, outcomeOf, type PostgresWhereabouts } from "./refusals.ts";
 import { readMemos, readWritten, wishOf } from "./memos.ts";
@@ -176,7 +167,7 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
     const patience = patienceOf(claim.session.ttlMs);
     const read = (answer: AnswerRow): readonly Claimed[] =>
       answer["kind"] === "taken"
-        ? [this.#readGrant(claim, answer["token"], answer["domain"])]
+        ? [readClaimed(claim, answer, answer["domain"], this.#where)]
         : this.#readClaims([claim], answer);
     return this.#call("take", [`${LAYOUT}`, `${patience}`, ...words], patience, call, read, (outcome) => [outcome]);
   }
@@ -190,19 +181,9 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
 
   #readClaims(claims: readonly Claim[], { domain, claimed }: AnswerRow): readonly Claimed[] {
     const where = this.#where;
-    if (!Array.isArray(claimed) || claimed.length !== claims.length) throw edited("a claim", claimed, where);
-    return claims.map((claim, index): Claimed => {
-      const { verdict, token, seat } = claimed[index] as AnswerRow;
-      if (verdict === "session-lost") return { kind: "session-lost" };
-      if (verdict === "beaten") return { kind: "beaten", seat: readSeat(seat as AnswerRow, where) };
-      return this.#readGrant(claim, token, domain);
-    });
-  }
-
-  #readGrant({ name, bid }: Claim, token: unknown, domain: unknown): Claimed {
-    const value = readToken(token, `the counter of "${name}"`, this.#where);
-    const origin = readText(domain, "the token domain", this.#where);
-    return { kind: "granted", hold: { name, bid, token: { domain: origin, value, bid } } };
+    if (!Array.isArray(claimed) || claimed.length !== claims.length)
+      return claims.map(() => unknown(edited("a claim", claimed, where)));
+    return claims.map((claim, index) => readClaimed(claim, claimed[index] as AnswerRow, domain, where));
   }
 
   release({ session, holds, endSession }: Will, call: Call): Promise<Released> {

@@ -20,7 +20,10 @@ function refusal(code: RefusalCode, message: string, details?: ConstructorParame
 }
 
 /** What this server cannot do, however often it is asked. */
-function ofLimit({ code, text }: client.Trouble, { place, schema }: PostgresWhereabouts): client.Ruling | undefined {
+function ofLimit(
+  { code, severity, text }: client.Trouble,
+  { place, schema }: PostgresWhereabouts,
+): client.Ruling | undefined {
   switch (code) {
     case "54000":
       return [
@@ -36,6 +39,7 @@ function ofLimit({ code, text }: client.Trouble, { place, schema }: PostgresWher
       ];
     case "XX001":
     case "XX002":
+      if (!client.endedOnlyTheStatement(severity)) return undefined;
       return [
         "STORE_FOREIGN_DATA",
         `${place} is damaged (${text}). Restore it, or REINDEX SCHEMA ${schema}, while no candidate runs.`,

@@ -7,6 +7,7 @@ import * as server from "../../../scripts/servers/ipmi.mjs";
 import { parseMetadata, problemsOfParameters } from "../../../src/stonith/devices/metadata.ts";
 import { useServers } from "../../support/servers.ts";
 import { commandLinesWith, isAlive, pidIn, ShootingRange } from "./range.ts";
+import { signalTo } from "../../../scripts/servers/signal.mjs";
 
 const PASSWORD = "a-bmc-pa55word";
 const SBIN = "/usr/sbin";
@@ -38,7 +39,7 @@ describe("fence_ipmilan", () => {
     async () => {
       const [port = 0] = (bmc() as Awaited<ReturnType<typeof server.start>>).ports;
       const pid = await pidIn(range.file("machine.pid"));
-      process.kill(pid, "SIGSTOP");
+      signalTo(pid, "SIGSTOP");
       const device = fenceAgent({
         name: "lan",
         agent: `${SBIN}/fence_ipmilan`,

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import * as server from "../../../scripts/servers/ipmi.mjs";
 import { useServers } from "../../support/servers.ts";
 import { commandLinesWith, isAlive, pidIn, ShootingRange } from "./range.ts";
+import { signalTo } from "../../../scripts/servers/signal.mjs";
 
 const PASSWORD = "a-bmc-pa55word";
 const range = new ShootingRange();
@@ -29,7 +30,7 @@ describe("ipmi", () => {
   it("powers a stopped machine off: its process is dead when the status says off; no command line shows the password", async () => {
     const call = await range.call();
     const pid = await pidIn(range.file("machine-0.pid"));
-    process.kill(pid, "SIGSTOP");
+    signalTo(pid, "SIGSTOP");
     const seen = await commandLinesWith(PASSWORD, async () => {
       expect(await device(0).status("db-1", call)).toEqual({ is: "on" });
       expect(await device(0).setPower("db-1", "off", call)).toEqual({ is: "taken" });
@@ -42,7 +43,7 @@ describe("ipmi", () => {
   it("says on for as long as the process lives, although the order was taken", async () => {
     const call = await range.call();
     const pid = await pidIn(range.file("machine-1.pid"));
-    process.kill(pid, "SIGSTOP"); // ends by SIGKILL only, a second later
+    signalTo(pid, "SIGSTOP"); // ends by SIGKILL only, a second later
     expect(await device(1).setPower("db-2", "off", call)).toEqual({ is: "taken" });
     const first = await device(1).status("db-2", call);
     expect(first.is === "on" || !isAlive(pid)).toBe(true);
