@@ -170,6 +170,7 @@ const GLUE: Readonly<Record<string, readonly string[]>> = {
 
 /** Files of src/stores that are not drivers, and so have no subpath of their own. */
 const NOT_A_DRIVER = [
+  "src/stores/banned.ts",
   "src/stores/call.ts",
   "src/stores/granted-ttl.ts",
   "src/stores/host-clock.ts",
@@ -185,7 +186,7 @@ const NOT_A_DRIVER = [
 const TEST_FOLDERS = ["defences", "incidents", "mutants", "projects", "soak", "support", "types"];
 
 /** Tests of the repository as a whole. */
-const WHOLE_TESTS = ["docs", "examples", "examples-on-servers", "sources", "tarball", "tidy"];
+const WHOLE_TESTS = ["docs", "examples", "examples-on-servers", "patches", "sources", "tarball", "tidy"];
 
 /** What no file may hold. Written with [brackets], so that this file does not hold it either. */
 const UNWANTED: readonly (readonly [what: string, pattern: RegExp])[] = [
