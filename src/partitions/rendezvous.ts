@@ -202,7 +202,7 @@ class RendezvousMember implements RendezvousGroup {
     const twin = [...all].some(([seat, id]) => id === this.id && seat < permit.seat);
     const members = [...new Set(all.values())].toSorted();
     const view = twin ? [] : members;
-    if (view.join() === this.#view.join()) return;
+    if (view.join(" ") === this.#view.join(" ")) return; // an id has no spaces
     this.#view = view;
     this.#members = members;
     this.#own = ownedBy(this.id, view, this.group, this.#options.partitions);
