@@ -69,31 +69,45 @@ export class Turns {
     return line?.word ?? (line?.wasTaken === true ? "taken" : undefined);
   }
 
+  /** The turn of `line` is over. */
+  #next(name: string, line: Line): void {
+    if (line.word === "taken") line.word = undefined;
+    const next = line.waiting.shift();
+    if (next === undefined) return void this.#lines.delete(name);
+    if (next.hear !== undefined) line.hearing--;
+    next.begin(this.#turn(name, line));
+  }
+
   #turn(name: string, line: Line): Turn {
-    let over = false;
-    return {
-      tell: (word) => {
-        if (!over) tell(line, word);
-      },
-      done: () => {
-        if (over) return;
-        over = true;
-        if (line.word === "taken") line.word = undefined;
-        const next = line.waiting.shift();
-        if (next === undefined) return void this.#lines.delete(name);
-        if (next.hear !== undefined) line.hearing--;
-        next.begin(this.#turn(name, line));
-      },
-    };
+    return new TurnInLine(line, () => this.#next(name, line));
   }
 }
 
-function tell(line: Line, word: Hearsay): void {
-  line.word = word;
-  line.wasTaken ||= word === "taken";
-  if (line.hearing === 0) return;
-  const leaving = line.waiting.filter(({ hear }) => hear !== undefined);
-  line.waiting = line.waiting.filter(({ hear }) => hear === undefined);
-  line.hearing = 0;
-  for (const { hear } of leaving) hear?.(word);
+/** There is one for each name that this process stands for: a class takes less memory than two functions. */
+class TurnInLine implements Turn {
+  readonly #line: Line;
+  #end: (() => void) | undefined;
+
+  constructor(line: Line, end: () => void) {
+    this.#line = line;
+    this.#end = end;
+  }
+
+  tell(word: Hearsay): void {
+    if (this.#end === undefined) return;
+    const line = this.#line;
+    line.word = word;
+    line.wasTaken ||= word === "taken";
+    if (line.hearing === 0) return;
+    const leaving = line.waiting.filter(({ hear }) => hear !== undefined);
+    line.waiting = line.waiting.filter(({ hear }) => hear === undefined);
+    line.hearing = 0;
+    for (const { hear } of leaving) hear?.(word);
+  }
+
+  done(): void {
+    const end = this.#end;
+    this.#end = undefined;
+    end?.();
+  }
 }
