@@ -261,7 +261,7 @@ describe("a Lease that is no election of ours", () => {
       [{ session, name, bid: aBid(), over: VACANT, value: "x".repeat(270_000) }],
       call(),
     );
-    expect(claimed).toMatchObject({ kind: "refused", code: "STORE_UNSUPPORTED" });
+    expect(claimed).toMatchObject({ kind: "refused", code: "STORE_FULL" });
   });
 });
 
