@@ -45,6 +45,7 @@ const QUICK = [
   ...["call", "memory", "swap"].map((name) => `test/stores/${name}.test.ts`),
   "test/sources.test.ts",
   "test/tidy.test.ts",
+  "test/package.test.ts",
   "test/docs.test.ts",
 ];
 /** Their output is shown as it comes; that of the others when they have ended. */
