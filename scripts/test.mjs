@@ -46,6 +46,7 @@ const QUICK = [
   "test/patches.test.ts",
   "test/sources.test.ts",
   "test/tidy.test.ts",
+  "test/package.test.ts",
   "test/docs.test.ts",
 ];
 /** Their output is shown as it comes; that of the others when they have ended. */

@@ -4,13 +4,14 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { completed, publicModules, readManifest } from "../scripts/exports.mjs";
+import { publicModules, readManifest } from "../scripts/exports.mjs";
 import {
   at,
   files,
   findImports,
   lineOf,
   namedImports,
+  NOT_A_DRIVER,
   offeredBy,
   parse,
   read,
@@ -168,25 +169,11 @@ const GLUE: Readonly<Record<string, readonly string[]>> = {
   "src/telemetry/prom-client": ["prom-client"],
 };
 
-/** Files of src/stores that are not drivers, and so have no subpath of their own. */
-const NOT_A_DRIVER = [
-  "src/stores/banned.ts",
-  "src/stores/call.ts",
-  "src/stores/granted-ttl.ts",
-  "src/stores/host-clock.ts",
-  "src/stores/invitations.ts",
-  "src/stores/mailbox.ts",
-  "src/stores/mark.ts",
-  "src/stores/memos.ts",
-  "src/stores/turns.ts",
-  "src/stores/watched.ts",
-];
-
 /** Folders of test that are about no single folder of src. */
 const TEST_FOLDERS = ["defences", "incidents", "mutants", "projects", "soak", "support", "types"];
 
 /** Tests of the repository as a whole. */
-const WHOLE_TESTS = ["docs", "examples", "examples-on-servers", "patches", "sources", "tarball", "tidy"];
+const WHOLE_TESTS = ["docs", "examples", "examples-on-servers", "package", "patches", "sources", "tarball", "tidy"];
 
 /** What no file may hold. Written with [brackets], so that this file does not hold it either. */
 const UNWANTED: readonly (readonly [what: string, pattern: RegExp])[] = [
@@ -322,37 +309,6 @@ describe("a test", () => {
         return better === undefined ? [] : [`${at(source, node)}: imports ${name} by path; import it from ${better}`];
       }),
     );
-    expect(problems).toEqual([]);
-  });
-});
-
-describe("package.json", () => {
-  it("exports only modules that exist in src", () => {
-    const problems = publicModules()
-      .filter(({ source }) => !files.includes(source))
-      .map(({ name, source }) => `package.json: ${name} needs ${source}, which does not exist`);
-    expect(problems).toEqual([]);
-  });
-
-  it("spells every export in full, in the order that makes it one copy; if this fails: node scripts/exports.mjs", () => {
-    expect(JSON.stringify(readManifest(), null, 2)).toBe(JSON.stringify(completed(readManifest()), null, 2));
-  });
-
-  it("exports every driver in src/stores", () => {
-    const exported = publicModules().map(({ source }) => source);
-    const problems = files
-      .filter((file) => /^src\/stores\/[^/]+\.ts$/.test(file) && !NOT_A_DRIVER.includes(file))
-      .filter((file) => !exported.includes(file))
-      .map((file) => `${file}: has no subpath in package.json; export it, or add it to NOT_A_DRIVER`);
-    expect(problems).toEqual([]);
-  });
-
-  it("exports only what docs/ARCHITECTURE.md speaks of", () => {
-    expect(files).toContain("docs/ARCHITECTURE.md");
-    const page = read("docs/ARCHITECTURE.md");
-    const problems = publicModules()
-      .filter(({ name }) => !new RegExp(`(?<![\\w/-])${name}(?![\\w/-])`).test(page))
-      .map(({ name }) => `docs/ARCHITECTURE.md: does not mention ${name}`);
     expect(problems).toEqual([]);
   });
 });

@@ -10,7 +10,6 @@ import { memory } from "conclave/stores/memory";
 import { sqlite } from "conclave/stores/sqlite";
 import { createMetrics } from "conclave/telemetry";
 import { type FakeStore, fakeStore } from "conclave/testing";
-import { labelOf, withoutSecrets } from "../../src/election/store-label.ts";
 
 let warnings: (Error & { readonly code?: string })[] = [];
 const take = (warning: Error): void => void warnings.push(warning);
@@ -368,28 +367,6 @@ describe("what looks like a mistake", () => {
     vi.stubEnv("NODE_ENV", "production");
     for (const name of ["p1", "p2"]) await elect(name, { store: memory(), ttlMs: 2000 }).lead(async () => {});
     expect(await codes()).toEqual(["CONCLAVE_MEMORY_IN_PRODUCTION"]);
-  });
-});
-
-describe("a store in a message", () => {
-  it.each([
-    ["postgres://ann:secret@db-1:5432/app?sslmode=require", "postgres://db-1:5432/app"],
-    ["postgres://ann@db-1/app", "postgres://db-1/app"],
-    ["etcd://10.0.0.1:2379,10.0.0.2:2379/prefix", "etcd://10.0.0.1:2379,10.0.0.2:2379/prefix"],
-    ["etcd://root:secret@10.0.0.1:2379,10.0.0.2:2379", "etcd://10.0.0.1:2379,10.0.0.2:2379"],
-    ["sqlite:./var/conclave.db", "sqlite:./var/conclave.db"],
-    ["postgres://db/app?user=ann&password=secret", "postgres://db/app"],
-    ["postgres://ann:secret@secret@db/app", "postgres:…"],
-    ["postgres://ann:secret/secret@db/app", "postgres:…"],
-    ["postgres://ann:1?secret@db/app", "postgres:…"],
-    ["postgres://ann:1#secret@db/app", "postgres:…"],
-    ["postgres://db/app?password=se@cret", "postgres:…"],
-  ])("%s is shown as %s", (url, shown) => {
-    expect(withoutSecrets(url)).toBe(shown);
-  });
-
-  it("is its kind where no URL is known", () => {
-    expect(labelOf(fakeStore())).toBe("fake");
   });
 });
 

@@ -18,7 +18,7 @@ import { everyFence } from "../fencing/every-fence.ts";
 import { byHand, newDatabase } from "../stores/postgres/stage.ts";
 import { type Servers, useServers } from "../support/servers.ts";
 import { Stage } from "../support/processes.ts";
-import { inFolder, type Restorable, restoredBackup } from "../support/store-incidents.ts";
+import { inFolder, type Restorable, restoredBackup } from "../support/restored-backup.ts";
 
 let folder = "";
 beforeAll(async () => {

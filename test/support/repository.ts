@@ -80,3 +80,17 @@ export function namedImports(source: ts.SourceFile): readonly { from: string; na
 export function pathOf(source: ts.SourceFile, specifier: ts.Expression): string {
   return path.posix.join(path.posix.dirname(source.fileName), (specifier as ts.StringLiteral).text);
 }
+
+/** Files of src/stores that are not drivers, and so have no subpath of their own. */
+export const NOT_A_DRIVER = [
+  "src/stores/banned.ts",
+  "src/stores/call.ts",
+  "src/stores/granted-ttl.ts",
+  "src/stores/host-clock.ts",
+  "src/stores/invitations.ts",
+  "src/stores/mailbox.ts",
+  "src/stores/mark.ts",
+  "src/stores/memos.ts",
+  "src/stores/turns.ts",
+  "src/stores/watched.ts",
+];

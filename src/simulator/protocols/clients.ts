@@ -28,7 +28,7 @@ interface Compaction {
   readonly kept: unknown;
 }
 
-const [PROPOSED, READ, COMPACTED] = [910, 911, 912];
+const [PROPOSED, READ, COMPACTED, CHANGED] = [910, 911, 912, 913];
 
 export class Clients {
   /** The time when the newest proposal that is known to be done was made, and its place in the log. */
@@ -83,9 +83,14 @@ export class Clients {
     const leaders = members.filter(({ role }) => role === "leader");
     const member = nextOf(this.#rng, nextChance(this.#rng, 0.8) && leaders.length > 0 ? leaders : members);
     const isRead = nextChance(this.#rng, 0.4);
+    const { settings, nodes } = this.#world.spec;
+    const change = this.#hunt.drawChange?.(this.#rng, nodes, settings);
     const { replica, isUp, isPaused, id } = member;
     if (replica === undefined || !isUp || isPaused) return;
-    if (isRead) {
+    if (change !== undefined) {
+      this.#world.given(member, CHANGED);
+      replica.changeMembers(change);
+    } else if (isRead) {
       this.#world.given(member, READ);
       replica.read();
     } else {

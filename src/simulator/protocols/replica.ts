@@ -1,7 +1,16 @@
 // The host of a node with a log, in one life: its state machine, and the proposals and reads that it has not answered yet. A crash loses all of it; the node's data on disk brings it back, by `restore`
 // and `apply`.
 import { clonePlain } from "../../base/clone.ts";
-import type { LogEntry, LogBounds, LogNode, LogPlace, Proposed, Snapshot } from "../../protocols/log-node.ts";
+import type {
+  LogBounds,
+  LogEntry,
+  LogNode,
+  LogPlace,
+  MemberChange,
+  Membership,
+  Proposed,
+  Snapshot,
+} from "../../protocols/log-node.ts";
 import type { HostEvent, SeenLog } from "./invariants/invariant.ts";
 import type { Member } from "./member.ts";
 import type { LogHunt, LogSubject } from "./subject.ts";
@@ -50,6 +59,10 @@ export class Replica implements SeenLog {
     return this.#node.entryAt(this.#member.state, index);
   }
 
+  members(): Membership {
+    return this.#node.members(this.#member.state);
+  }
+
   holds(place: LogPlace): boolean {
     return this.#hunt.holds(this.#member.disk.image, place);
   }
@@ -65,6 +78,10 @@ export class Replica implements SeenLog {
     const proposed = this.#node.propose(state, proposal, this.#member.now(), this.#member);
     if (proposed.outcome === "appended") this.#proposals.set(proposed.index, proposed.term);
     return proposed;
+  }
+
+  changeMembers(change: MemberChange): Proposed {
+    return this.#node.changeMembers(this.#member.state, change, this.#member.now(), this.#member);
   }
 
   read(): number {

@@ -4,7 +4,7 @@
 // A subject is typed by its node, so its invariants read states, messages and disks as what they are. The registry (subjects/index.ts) lists subjects of different types. That is sound because a world
 // takes the node and the invariants from one subject, and gives none of them a state of another.
 import type { Rng } from "../../base/rng.ts";
-import type { LogNode, LogPlace, StateMachine } from "../../protocols/log-node.ts";
+import type { LogNode, LogPlace, MemberChange, StateMachine } from "../../protocols/log-node.ts";
 import type { Command, Message, NodeId, ProtocolNode, NodeSettings } from "../../protocols/node.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 
@@ -76,6 +76,8 @@ export interface LogHunt<Image = unknown, Machine extends object = object, Propo
   clientEveryMs(settings: NodeSettings): number;
   /** `serial` is different for each proposal of a world. */
   drawProposal(rng: Rng, serial: number): Proposal;
+  /** A change of members that a client now asks for. Undefined: for none. If the method is absent: never. */
+  drawChange?(rng: Rng, nodes: number, settings: NodeSettings): MemberChange | undefined;
   /** A host takes a snapshot when the log has this many entries. */
   compactAfter(settings: NodeSettings): number;
   /** Tells whether this disk has that entry, or a snapshot that includes it. */

@@ -9,7 +9,8 @@ import * as server from "../../../scripts/servers/kubernetes.mjs";
 import { privateFolder } from "../../../scripts/servers/process.mjs";
 import { useKubernetes } from "../../support/real-stores.ts";
 import { useServers } from "../../support/servers.ts";
-import { deletedRecord, inFolder, restoredBackup, stoppedWriter } from "../../support/store-incidents.ts";
+import { inFolder, restoredBackup } from "../../support/restored-backup.ts";
+import { deletedRecord, stoppedWriter } from "../../support/store-incidents.ts";
 
 const store = useKubernetes();
 

@@ -22,7 +22,8 @@ import * as server from "../../../scripts/servers/zookeeper.mjs";
 import { incidentsOn } from "../../support/incident-suite.ts";
 import { useZooKeeper } from "../../support/real-stores.ts";
 import { useServers } from "../../support/servers.ts";
-import { endedWaiter, inFolder, middleGoes, restoredBackup, stoppedWriter } from "../../support/store-incidents.ts";
+import { inFolder, restoredBackup } from "../../support/restored-backup.ts";
+import { endedWaiter, middleGoes, stoppedWriter } from "../../support/store-incidents.ts";
 import { urlOf } from "./zookeeper.ts";
 
 incidentsOn(useZooKeeper(), [

@@ -3,7 +3,7 @@
 //
 // An invariant is typed by the states, messages and disks that it judges. An invariant that looks at none of them holds for any protocol, and is in this folder; the others are beside the subject that
 // they belong to, in ../subjects.
-import type { LogEntry, LogBounds, LogPlace, Snapshot } from "../../../protocols/log-node.ts";
+import type { LogEntry, LogBounds, LogPlace, Membership, Snapshot } from "../../../protocols/log-node.ts";
 import type { Message, NodeId, Role } from "../../../protocols/node.ts";
 
 /** The part of a member that an invariant may see. */
@@ -38,6 +38,8 @@ export interface SeenMember<State extends object = object, Image = unknown> {
 export interface SeenLog {
   bounds(): LogBounds;
   entryAt(index: number): LogEntry<unknown> | undefined;
+  /** The members that are in force by this log, committed or not. */
+  members(): Membership;
   /** Tells whether the member's disk has that entry, or a snapshot that includes it. It also works for a member that is down. */
   holds(place: LogPlace): boolean;
   /** The last entry that the machine was given. */

@@ -1,4 +1,4 @@
-// A read is answered only when a majority, the member that answers included, has answered a message that this member sent after the read was asked. Raft, section 8: otherwise a leader that has been
+// A read is answered only when a majority of the voters, the member that answers included, has answered a message that this member sent after the read was asked. Raft, section 8: otherwise a leader that has been
 // replaced, and does not know it, would answer from an old state.
 //
 // This is for any log whose leader confirms reads by rounds of messages. Only the subject knows which messages and answers those are: its invariant is this one, with `sent` and `received` that tell
@@ -44,15 +44,16 @@ export const confirmedReads: Invariant<ConfirmedReadsMemory> = {
     if (event.type === "answered") due.push(event.request);
     return undefined;
   },
-  after({ answered, asked, due }, view, { id, resumedMs }) {
+  after({ answered, asked, due }, _view, { id, resumedMs, log }) {
     for (const request of due.splice(0)) {
       const read = asked[id]?.get(request);
       asked[id]?.delete(request);
       // The inputs that a paused leader is given when it goes on cannot be seen one by one.
       if (read === undefined || resumedMs >= read.atMs) continue;
-      const confirmed = (answered[id] ?? []).filter((at, peer) => peer === id || at >= read.event).length;
-      if (confirmed * 2 <= view.nodes)
-        return `${id} answers read #${request}, which ${confirmed} of ${view.nodes} have confirmed`;
+      const voters = log?.members().voters ?? [];
+      const confirmed = voters.filter((peer) => peer === id || (answered[id]?.[peer] ?? -1) >= read.event).length;
+      if (confirmed * 2 <= voters.length)
+        return `${id} answers read #${request}, which ${confirmed} of ${voters.length} have confirmed`;
     }
     return undefined;
   },

@@ -6,8 +6,9 @@ import { forgetOldest, perMember } from "../memory.ts";
 interface Memory {
   /** `index/term` → the entry, and the term of the one before it; "?": a snapshot has replaced that one. */
   readonly seen: Map<string, { readonly entry: string; previous: string }>;
-  /** Member → the index up to which its log was looked at, and the life. */
+  /** Member → the index up to which its log was looked at, the term there, and the life. */
   readonly looked: number[];
+  readonly terms: number[];
   readonly lives: number[];
 }
 
@@ -15,12 +16,20 @@ const ENTRIES_MAX = 4096;
 
 export const logMatching: Invariant<Memory> = {
   name: "log-matching",
-  remember: (nodes) => ({ seen: new Map(), looked: perMember(nodes, () => 0), lives: perMember(nodes, () => 0) }),
-  after({ seen, looked, lives }, _view, { id, life, log }) {
+  remember: (nodes) => ({
+    seen: new Map(),
+    looked: perMember(nodes, () => 0),
+    terms: perMember(nodes, () => 0),
+    lives: perMember(nodes, () => 0),
+  }),
+  after({ seen, looked, terms, lives }, _view, { id, life, log }) {
     if (log === undefined) return undefined;
     const { last, snapshot } = log.bounds();
-    const from = lives[id] === life ? Math.min(looked[id] ?? 0, last) : 0;
+    // Where another term stands now, the log was cut: all of it is looked at again.
+    const isGrown = lives[id] === life && log.entryAt(looked[id] ?? 0)?.term === terms[id];
+    const from = isGrown ? (looked[id] ?? 0) : 0;
     looked[id] = last;
+    terms[id] = log.entryAt(last)?.term ?? 0;
     lives[id] = life;
     for (let index = Math.max(from, snapshot) + 1; index <= last; index++) {
       const entry = log.entryAt(index);

@@ -1,5 +1,4 @@
-// The toy's leader confirms reads by rounds: each of its messages carries a round, and the answer names it again. The rule itself is in invariants/log/confirmed-reads.ts; the toy's leader is never
-// replaced, and it is judged all the same.
+// The toy's leader confirms reads by rounds: each of its messages carries a round, and the answer names it again. The rule itself is in invariants/log/confirmed-reads.ts.
 import {
   confirmedReads,
   type ConfirmedReadsMemory,
@@ -11,7 +10,7 @@ import type { ToyInvariant } from "./types.ts";
 export const toyConfirmedReads: ToyInvariant<ConfirmedReadsMemory> = {
   ...confirmedReads,
   sent(memory, { events }, from, to, message) {
-    if (message.type !== "APPENDED") noteSent(memory, events, from, to, roundOf(message));
+    if (message.type === "APPEND" || message.type === "SNAPSHOT") noteSent(memory, events, from, to, roundOf(message));
     return undefined;
   },
   received: {

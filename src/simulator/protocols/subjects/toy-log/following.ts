@@ -1,43 +1,49 @@
-// A follower of the toy log: it takes the entries that follow its own log, and answers when they are on disk.
+// A follower of the toy log: it takes the entries of the leader in place of those of its own that differ, and answers when they are on disk.
 import type { NodeId } from "../../../../protocols/node.ts";
-import { applyTo, lastOf, persist } from "./log.ts";
-import type { PendingWrite, ToyEffects, ToyMessage, ToyState } from "./state.ts";
+import { applyTo, entryAt, install, lastOf, sendWhenStored, take, termAt } from "./log.ts";
+import type { ToyEffects, ToyMessage, ToyState } from "./state.ts";
+import { enter, watch } from "./voting.ts";
 
 type Append = Extract<ToyMessage, { type: "APPEND" }>;
 type SnapshotMessage = Extract<ToyMessage, { type: "SNAPSHOT" }>;
 
-/** A late message from an earlier term of the leader has a first part of the leader's log, and is taken like any other. */
-function hearLeader(state: ToyState, from: NodeId, term: number, effects: ToyEffects): void {
-  if (term < state.term) return;
-  state.term = term;
+/** Returns whether the sender leads in this node's term. An older leader is told the newer term, in which it may lead by then: so it is not told its old round, which would confirm a read of the new term. */
+function heedsLeader(state: ToyState, from: NodeId, term: number, effects: ToyEffects): boolean {
+  if (term < state.term) {
+    sendWhenStored(state, from, { type: "APPENDED", term: state.term, round: 0, isMatch: false, upTo: 0 }, effects);
+    return false;
+  }
+  if (term > state.term) enter(state, term, from, effects);
+  state.leader = from;
   effects.announce("follower", from, term);
+  watch(state, effects);
+  return true;
 }
 
-/** The leader sends the entries after those that this disk has, as the follower told it, and a disk forgets nothing: there is no gap. */
+/** A place that a snapshot has replaced was committed, and so matches. */
+function matches(state: ToyState, { previous }: Append): boolean {
+  return previous.index < (state.snapshot?.index ?? 0) || termAt(state, previous.index) === previous.term;
+}
+
 export function handleAppend(state: ToyState, from: NodeId, message: Append, effects: ToyEffects): void {
-  const { term, round, entries, committed } = message;
-  hearLeader(state, from, term, effects);
-  const fresh = entries.filter(({ index }) => index > lastOf(state));
-  for (const entry of fresh) state.entries.push(entry);
-  if (fresh.length > 0) persist(state, { entries: fresh }, { to: from, term, round }, effects);
-  else tellStored(state, { to: from, term, round }, effects);
-  applyTo(state, committed, effects);
+  const { term, round, previous, entries, committed } = message;
+  if (!heedsLeader(state, from, term, effects)) return;
+  if (!matches(state, message)) {
+    const upTo = Math.min(previous.index, lastOf(state) + 1);
+    return sendWhenStored(state, from, { type: "APPENDED", term, round, isMatch: false, upTo }, effects);
+  }
+  take(state, entries, effects);
+  const upTo = previous.index + entries.length;
+  sendWhenStored(state, from, { type: "APPENDED", term, round, isMatch: true, upTo }, effects);
+  applyTo(state, Math.min(committed, upTo), effects);
 }
 
-/** A snapshot that is older than the follower's own log says nothing new: it was slow. */
+/** A snapshot whose last entry the log has, or had, says nothing new but that it is committed. */
 export function handleSnapshot(state: ToyState, from: NodeId, message: SnapshotMessage, effects: ToyEffects): void {
   const { term, round, snapshot } = message;
-  hearLeader(state, from, term, effects);
-  if (snapshot.index <= lastOf(state)) return tellStored(state, { to: from, term, round }, effects);
-  state.entries = [];
-  state.snapshot = snapshot;
-  state.committed = snapshot.index;
-  effects.restore(snapshot);
-  persist(state, { snapshot }, { to: from, term, round }, effects);
-}
-
-/** Tells only of entries that a crash would not take. */
-export function tellStored(state: ToyState, reply: NonNullable<PendingWrite["reply"]>, effects: ToyEffects): void {
-  const { to, term, round } = reply;
-  effects.send(to, { type: "APPENDED", term, round, stored: state.stored });
+  if (!heedsLeader(state, from, term, effects)) return;
+  const { index } = snapshot;
+  if (index > state.committed && entryAt(state, index)?.term !== snapshot.term) install(state, snapshot, effects);
+  applyTo(state, index, effects);
+  sendWhenStored(state, from, { type: "APPENDED", term, round, isMatch: true, upTo: index }, effects);
 }

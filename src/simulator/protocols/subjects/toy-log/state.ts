@@ -1,5 +1,6 @@
 // The state of a node of the toy log, the data on its disk, and the messages that its nodes send to each other.
-import type { LogEntry, LogEffects, Snapshot } from "../../../../protocols/log-node.ts";
+import type { LogEffects, LogEntry, LogPlace, Membership, Snapshot } from "../../../../protocols/log-node.ts";
+import type { Rng } from "../../../../base/rng.ts";
 import type { NodeId } from "../../../../protocols/node.ts";
 import type { Assignment, KeptShelf } from "./machine.ts";
 
@@ -7,39 +8,55 @@ export type ToyEntry = LogEntry<Assignment>;
 export type ToySnapshot = Snapshot<KeptShelf>;
 
 export type ToyMessage =
-  /** The entries that the receiver lacks, the committed index, and a number that the answer repeats, which confirms reads. */
+  /** Asks for a vote. `last` is the end of the candidate's log. */
+  | { readonly type: "WANT"; readonly term: number; readonly last: LogPlace }
+  | { readonly type: "GRANTED"; readonly term: number }
+  /** The entries that the receiver lacks after `previous`, the committed index, and a number that the answer repeats, which confirms reads. */
   | {
       readonly type: "APPEND";
       readonly term: number;
       readonly round: number;
+      readonly previous: LogPlace;
       readonly entries: readonly ToyEntry[];
       readonly committed: number;
     }
   /** A snapshot instead of entries that the leader no longer has. */
   | { readonly type: "SNAPSHOT"; readonly term: number; readonly round: number; readonly snapshot: ToySnapshot }
-  /** The sender's disk has everything up to `stored`. */
-  | { readonly type: "APPENDED"; readonly term: number; readonly round: number; readonly stored: number };
+  /** The sender's disk has the leader's log up to `upTo`; or, if that did not match, the sender lacks the entry at `upTo`, or has another. */
+  | {
+      readonly type: "APPENDED";
+      readonly term: number;
+      readonly round: number;
+      readonly isMatch: boolean;
+      readonly upTo: number;
+    };
 
-/** One write: a leader's new term, entries that follow the present ones, or a snapshot that replaces everything up to it. */
+/** The newest term that a node has heard of, and the member that it has voted for in that term, or nobody. */
+export interface Ballot {
+  readonly term: number;
+  readonly vote: NodeId;
+}
+
+/** One write: a ballot; entries, before which the log is cut off at `from`; or a snapshot that replaces everything up to it. */
 export interface ToyWrite {
-  readonly term?: number;
+  readonly ballot?: Ballot;
+  readonly from?: number;
   readonly entries?: readonly ToyEntry[];
   readonly snapshot?: ToySnapshot;
 }
 
 export interface ToyImage {
-  /** The last term that this node has led. */
-  readonly term: number;
+  readonly ballot: Ballot;
   readonly snapshot: ToySnapshot | undefined;
   /** The entries from `snapshot.index + 1` on, or from 1. */
   readonly entries: readonly ToyEntry[];
 }
 
-/** A write that is under way: the index up to which the log is on disk when it is done, and the node that is then told so. */
+/** A write that is under way: the index up to which the log is on disk when it is done, and the messages that are sent then. */
 export interface PendingWrite {
   readonly ticket: number;
-  readonly last: number;
-  readonly reply: { readonly to: NodeId; readonly term: number; readonly round: number } | undefined;
+  last: number;
+  readonly letters: { readonly to: NodeId; readonly message: ToyMessage }[];
 }
 
 export interface PendingRead {
@@ -50,34 +67,43 @@ export interface PendingRead {
 
 export interface ToyState {
   readonly id: NodeId;
-  readonly members: readonly NodeId[];
-  readonly leader: NodeId;
-  readonly majority: number;
+  /** All nodes of the world, members or not: a leader sends its log to each of them. */
+  readonly nodes: readonly NodeId[];
   readonly heartbeatMs: number;
-  /** The leader's term: its own, or the last that this node has heard. */
+  readonly rng: Rng;
   term: number;
-  /** As leader: its term is on disk. */
+  vote: NodeId;
+  /** NOBODY: none has been heard in this term. */
+  leader: NodeId;
+  /** As candidate: the members that have granted this term. */
+  grants: NodeId[];
+  /** As leader: its first entry is on disk. */
   isLeading: boolean;
   snapshot: ToySnapshot | undefined;
   /** The entries from `snapshot.index + 1` on, or from 1. */
   entries: ToyEntry[];
+  /** By the last change in the log, committed or not. */
+  inForce: Membership;
   /** applied = committed: a node applies at once. ≤ the last index */
   committed: number;
   /** The index up to which the log is on the node's own disk. ≤ the last index */
   stored: number;
   ticket: number;
   readonly pending: PendingWrite[];
-  /** As leader: the first index of its own term. Below it, the leader does not know what is committed. */
+  /** As leader: the first index of its own term. Below it, the leader does not know what is committed. Infinity: it has not won. */
   firstOfTerm: number;
   round: number;
-  /** Peer → the index up to which its disk has the log; −1: it has not said so in this term. */
+  /** As leader, for each node: the index up to which its disk has this log. */
   readonly storedBy: number[];
-  /** Peer → the last round that it has answered in this term. */
+  /** As leader, for each node: the index that is sent next. > storedBy */
+  readonly next: number[];
+  /** As leader, for each node: the last round that it has answered. */
   readonly answered: number[];
   reads: PendingRead[];
 }
 
 export type ToyEffects = LogEffects<ToyMessage, ToyWrite, Assignment, KeptShelf>;
 
-export const TIMERS: readonly string[] = ["heartbeat"];
+export const TIMERS: readonly string[] = ["heartbeat", "watch"];
 export const HEARTBEAT = 0;
+export const WATCH = 1;
