@@ -8,7 +8,7 @@ export const FAILOVER_MINIMA = {
   "first primaries": 900,
   "automatic failovers": 800,
   switchovers: 100,
-  "switchovers given up": 10,
+  "switchovers given up": 5,
   "leaders struck between two steps": 500,
   "steps resumed by another leader": 300,
   "records refused to a replaced leader": 20,
