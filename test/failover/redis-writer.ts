@@ -3,28 +3,54 @@ import { Redis } from "ioredis";
 import { nowMs, sleep } from "../support/processes.ts";
 import type { Trio } from "./trio.ts";
 
+/** What a writer asks of a client. */
+export interface WritingClient {
+  set(key: string, value: string): Promise<unknown>;
+  /** Of ioredis. */
+  readonly status?: string;
+  connect?(): Promise<unknown>;
+}
+
+/** The monitors, as clients ask for sentinels. */
+export function sentinelsOf(trio: Trio): { host: string; port: number }[] {
+  return [...trio.sentinels.values()].map((port) => ({ host: "127.0.0.1", port }));
+}
+
+/** A client of ioredis that follows the primary. Both versions take these options. */
+export function followingOptions(trio: Trio) {
+  return {
+    sentinels: sentinelsOf(trio),
+    name: "orders",
+    failoverDetector: true,
+    maxRetriesPerRequest: 0,
+    sentinelRetryStrategy: () => 50,
+    retryStrategy: () => 50,
+    commandTimeout: 1000,
+  };
+}
+
 export class RedisWriter {
   readonly acknowledged: string[] = [];
   readonly #trio: Trio;
   readonly #prefix: string;
-  readonly #client: Redis;
+  readonly #client: WritingClient;
   readonly #done: Promise<void>;
   #isOn = true;
+  #end: () => void = () => {};
 
-  constructor(trio: Trio, prefix: string) {
+  /** A client that is passed is not ended by `stop`. */
+  constructor(trio: Trio, prefix: string, client?: WritingClient) {
     this.#trio = trio;
     this.#prefix = prefix;
-    this.#client = new Redis({
-      sentinels: [...trio.sentinels.values()].map((port) => ({ host: "127.0.0.1", port })),
-      name: "orders",
-      failoverDetector: true,
-      maxRetriesPerRequest: 0,
-      sentinelRetryStrategy: () => 50,
-      retryStrategy: () => 50,
-      commandTimeout: 1000,
-    });
-    this.#client.on("error", () => {});
+    this.#client = client ?? this.#own();
     this.#done = this.#write();
+  }
+
+  #own(): Redis {
+    const client = new Redis(followingOptions(this.#trio));
+    client.on("error", () => {});
+    this.#end = () => client.disconnect();
+    return client;
   }
 
   async #write(): Promise<void> {
@@ -36,7 +62,7 @@ export class RedisWriter {
         this.acknowledged.push(key);
       } catch {
         // It gives up for good if it hears of a switch while it asks a monitor.
-        if (this.#client.status === "end") await this.#client.connect().catch(() => {});
+        if (this.#client.status === "end") await this.#client.connect?.().catch(() => {});
         await sleep(20);
       }
       await sleep(2);
@@ -53,7 +79,7 @@ export class RedisWriter {
   async stop(): Promise<void> {
     this.#isOn = false;
     await this.#done;
-    this.#client.disconnect();
+    this.#end();
   }
 
   /** Of those that were acknowledged, how many this server does not have. */

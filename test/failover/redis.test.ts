@@ -1,6 +1,8 @@
 // Failover on a real trio of Redis: what is killed, stopped and cut here are processes, and the clients are those that people use. The store is etcd, so that it can be away for a while.
 import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis5";
 import { createSentinel } from "redis";
+import { createSentinel as createSentinel5 } from "redis5";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as etcd from "../../scripts/servers/etcd.mjs";
 import { statOf } from "../../scripts/servers/process.mjs";
@@ -8,6 +10,7 @@ import type { FailoverRecord } from "conclave/failover";
 import { sleep } from "../support/processes.ts";
 import { useServers } from "../support/servers.ts";
 import { RedisTrio } from "./redis-trio.ts";
+import { followingOptions, RedisWriter, sentinelsOf } from "./redis-writer.ts";
 import { Onlooker, SERVERS } from "./trio.ts";
 import { signalTo } from "../../scripts/servers/signal.mjs";
 
@@ -15,81 +18,9 @@ const store = useServers(etcd, { nodes: 1 });
 const trio = new RedisTrio();
 let onlooker: Onlooker;
 
-/** Writes one number after the other, and remembers those that were acknowledged. */
-class Writer {
-  readonly acknowledged: string[] = [];
-  readonly #client: { set(key: string, value: string): Promise<unknown> };
-  readonly #prefix: string;
-  #isOn = true;
-  readonly #done: Promise<void>;
-
-  constructor(prefix: string, client: { set(key: string, value: string): Promise<unknown> }) {
-    this.#prefix = prefix;
-    this.#client = client;
-    this.#done = this.#write();
-  }
-
-  async #write(): Promise<void> {
-    let n = 0;
-    while (this.#isOn) {
-      const key = `${this.#prefix}:${++n}`;
-      try {
-        await this.#client.set(key, "1");
-        this.acknowledged.push(key);
-      } catch {
-        await this.#reconnect();
-        await sleep(20);
-      }
-      await sleep(2);
-    }
-  }
-
-  /** ioredis gives up for good if it hears of a switch while it asks a sentinel: its status is `end`, and it has to be told to connect. */
-  async #reconnect(): Promise<void> {
-    const client = this.#client as { readonly status?: string; connect?(): Promise<unknown> };
-    if (client.status === "end") await client.connect?.().catch(() => {});
-  }
-
-  async stop(): Promise<void> {
-    this.#isOn = false;
-    await this.#done;
-  }
-
-  /** Of those that were acknowledged, how many the primary does not have. */
-  async lost(primary: string): Promise<number> {
-    const client = new Redis({ port: trio.ports.get(primary) ?? 0, host: "127.0.0.1" });
-    const found = await Promise.all(this.acknowledged.map((key) => client.exists(key)));
-    client.disconnect();
-    return found.filter((count) => count === 0).length;
-  }
-
-  /** Until it was told of another write. */
-  async again(): Promise<void> {
-    const before = this.acknowledged.length;
-    await expect.poll(() => this.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(before);
-  }
-}
-
 /** Gone, or a zombie that its stopped parent has not heard of. */
 function isGone(pid: number): boolean {
   return /^[ZX]?$/.test(statOf(`${pid}`)[0] ?? "");
-}
-
-const sentinels = (): { host: string; port: number }[] =>
-  [...trio.sentinels.values()].map((port) => ({ host: "127.0.0.1", port }));
-
-function ioredis(): Redis {
-  const client = new Redis({
-    sentinels: sentinels(),
-    name: "orders",
-    failoverDetector: true,
-    maxRetriesPerRequest: 0,
-    sentinelRetryStrategy: () => 50,
-    retryStrategy: () => 50,
-    commandTimeout: 1000,
-  });
-  client.on("error", () => {});
-  return client;
 }
 
 beforeAll(async () => {
@@ -106,11 +37,14 @@ afterAll(async () => {
 describe("failover of Redis", () => {
   it("replaces a primary that was killed; clients of ioredis and node-redis follow; the old one comes back as a replica", async () => {
     const old = await trio.settled();
-    const first = ioredis();
-    const second = createSentinel({ name: "orders", sentinelRootNodes: sentinels(), scanInterval: 500 });
-    second.on("error", () => {});
-    await second.connect();
-    const writers = [new Writer("io", first), new Writer("node", second)];
+    const ofIoredis = [new Redis(followingOptions(trio)), new Redis5(followingOptions(trio))];
+    const options = { name: "orders", sentinelRootNodes: sentinelsOf(trio), scanInterval: 500 };
+    const [six, five] = [createSentinel(options), createSentinel5(options)];
+    for (const client of ofIoredis) client.on("error", () => {});
+    six.on("error", () => {});
+    five.on("error", () => {});
+    await Promise.all([six.connect(), five.connect()]);
+    const writers = [...ofIoredis, six, five].map((client, at) => new RedisWriter(trio, `client-${at}`, client));
     await Promise.all(writers.map((writer) => writer.again()));
     signalTo(await trio.pidOf(old), "SIGKILL");
     const next = await trio.settled(old);
@@ -120,22 +54,20 @@ describe("failover of Redis", () => {
     const lost = await Promise.all(writers.map((writer) => writer.lost(next)));
     expect(lost.every((count) => count <= 5)).toBe(true);
     expect(await trio.role(old)).toBe("replica");
-    first.disconnect();
-    await second.close();
+    for (const client of ofIoredis) client.disconnect();
+    await Promise.all([six.close(), five.close()]);
   });
 
   it("a switchover loses no acknowledged write", async () => {
     const old = await trio.settled();
     const to = SERVERS.find((name) => name !== old) ?? "";
-    const client = ioredis();
-    const writer = new Writer("switch", client);
+    const writer = new RedisWriter(trio, "switch");
     await writer.again();
     expect(await trio.order("switchover", "--to", to)).toMatchObject({ isDone: true, said: `${to} is the primary` });
     expect(await trio.settled()).toBe(to);
     await writer.again();
     await writer.stop();
     expect(await writer.lost(to)).toBe(0);
-    client.disconnect();
   });
 
   it("a switchover of a primary that has closed all its connections, as it does with idle ones: it is not killed", async () => {
@@ -173,8 +105,7 @@ describe("failover of Redis", () => {
     "the leader of the monitors is killed when it has come to %s: the next one goes on",
     async (step) => {
       const old = await trio.whole();
-      const client = ioredis();
-      const writer = new Writer(`failover-${step}`, client);
+      const writer = new RedisWriter(trio, `failover-${step}`);
       await writer.again();
       const since = new Date().toISOString();
       signalTo(await trio.pidOf(old), "SIGKILL");
@@ -186,7 +117,6 @@ describe("failover of Redis", () => {
       await writer.stop();
       // Only what was acknowledged in the last moment of the old primary may be lost.
       expect(await writer.lost(next)).toBeLessThanOrEqual(5);
-      client.disconnect();
       await trio.monitor(leader);
     },
   );
@@ -196,8 +126,7 @@ describe("failover of Redis", () => {
     async (step) => {
       const old = await trio.whole();
       const to = SERVERS.find((name) => name !== old) ?? "";
-      const client = ioredis();
-      const writer = new Writer(`interrupted-${step}`, client);
+      const writer = new RedisWriter(trio, `interrupted-${step}`);
       await writer.again();
       const since = await trio.steady();
       const ordered = trio.order("switchover", "--to", to);
@@ -211,7 +140,6 @@ describe("failover of Redis", () => {
       await writer.again();
       await writer.stop();
       expect(await writer.lost(next)).toBe(0);
-      client.disconnect();
       await trio.monitor(leader);
     },
     60_000,
@@ -220,8 +148,7 @@ describe("failover of Redis", () => {
   it("the store is away in the middle of a switchover: it is finished or undone when the store is back, and no acknowledged write is lost", async () => {
     const old = await trio.whole();
     const to = SERVERS.find((name) => name !== old) ?? "";
-    const client = ioredis();
-    const writer = new Writer("store-away", client);
+    const writer = new RedisWriter(trio, "store-away");
     await writer.again();
     const since = await trio.steady();
     const ordered = trio.order("switchover", "--to", to).catch(() => ({ isDone: undefined }));
@@ -235,7 +162,6 @@ describe("failover of Redis", () => {
     await writer.again();
     await writer.stop();
     expect(await writer.lost(next)).toBe(0);
-    client.disconnect();
   }, 60_000);
 
   it("the store is away in the middle: nobody is primary without it, and everything goes on when it is back", async () => {
