@@ -124,7 +124,8 @@ export function recall(state: ToyState, image: ToyImage | undefined, effects: To
 const EMPTY: ToyImage = { ballot: { term: 0, vote: NOBODY }, snapshot: undefined, entries: [] };
 
 /** What is on a disk after a write. */
-export function fold(image: ToyImage = EMPTY, write: ToyWrite): ToyImage {
+export function fold(before: ToyImage | undefined, write: ToyWrite): ToyImage {
+  const image = before ?? EMPTY;
   const { ballot = image.ballot, from = Infinity, entries = [], snapshot } = write;
   const all = [...image.entries.filter(({ index }) => index < from), ...entries];
   if (snapshot === undefined) return { ballot, snapshot: image.snapshot, entries: all };
