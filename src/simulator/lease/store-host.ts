@@ -59,6 +59,7 @@ export class StoreHost implements Actor, Node {
   #paused = 0;
   readonly #waiting: RequestMessage[] = [];
   readonly #audience: Watchers;
+  /** Of each grant, by name and bid: two copies of one process draw the same bids, and may use one for different names. */
   readonly #tokens = new Map<string, Token>();
   readonly #sessionOf = new Map<string, string>();
   /** Session → the time when its last keep arrived, by the judging clock. */
@@ -197,11 +198,11 @@ export class StoreHost implements Actor, Node {
   }
 
   #grant(claim: Claim, token: Token): void {
-    const known = this.#tokens.get(token.bid);
-    if (known?.value === token.value) return;
+    const key = `${claim.name} ${token.bid}`;
+    if (this.#tokens.get(key)?.value === token.value) return;
     if (this.#domain.hasMoved && this.#spec.shape === "line") this.#world.counts.movedLineGrants++;
     this.#quietUntil.delete(claim.name);
-    this.#tokens.set(token.bid, token);
+    this.#tokens.set(key, token);
     this.requests.granted(claim.name, token);
     this.#world.observe({ type: "granted", atMs: this.#world.kernel.nowMs, election: claim.name, token });
     if (this.#spec.shape === "race") this.#audience.tell([claim.name]);
