@@ -59,8 +59,7 @@ export class StoreHost implements Actor, Node {
   #paused = 0;
   readonly #waiting: RequestMessage[] = [];
   readonly #audience: Watchers;
-  /** Of each grant, by name and bid: two copies of one process draw the same bids, and may use one for different names. */
-  readonly #tokens = new Map<string, Token>();
+  readonly #tokens = new Map<string, Token>(); // by name and bid: two copies of one process may use one bid for two names
   readonly #sessionOf = new Map<string, string>();
   /** Session → the time when its last keep arrived, by the judging clock. */
   readonly #touchedAt = new Map<string, number>();
