@@ -75,6 +75,10 @@ export function rendezvousPartitions(group: string, options: RendezvousOptions):
     problems.push(`partitions ${show(partitions)} is not a whole number of at least 1`);
   if (typeof onAssigned !== "function")
     problems.push(`onAssigned is not a function. Pass async (partition, lead) => { … }`);
+  if ((rest as Partial<RendezvousOptions>).unfenced !== true)
+    problems.push(
+      "unfenced: true is missing: two members may lead one partition, and no token tells them apart. Say it if that is only wasteful; if not, use joinPartitions",
+    );
   if (rest.renewal === "manual") problems.push(`renewal "manual" renews nothing by itself; use "loop" or "thread"`);
   if (problems.length > 0) throw invalidConfig(`rendezvousPartitions(${show(group)})`, problems);
   const seats = semaphore(semaphoreOf(group), { ...rest, id, permits: membersMax });
