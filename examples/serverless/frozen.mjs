@@ -13,12 +13,16 @@ const program = fileURLToPath(new URL("function.mjs", import.meta.url));
 /** @param {string} name */
 const instance = (name) => fork(program, { env: { ...process.env, INSTANCE: name, TTL_MS: `${TTL_MS}` } });
 
-/** @param {string} name @param {import("node:child_process").ChildProcess} child @param {number} patienceMs */
+/** A call that fails is made again, as platforms do. @param {string} name @param {import("node:child_process").ChildProcess} child @param {number} patienceMs */
 const call = async (name, child, patienceMs = 0) => {
-  const answered = once(child, "message");
-  child.send({ patienceMs });
-  const [{ answer }] = await answered;
-  console.log(`${name}: ${answer}`);
+  for (;;) {
+    const died = once(child, "exit").then(() => Promise.reject(new Error(`${name} has died`)));
+    const answered = Promise.race([once(child, "message"), died]);
+    child.send({ patienceMs });
+    const [{ answer, failed }] = await answered;
+    if (answer !== undefined) return console.log(`${name}: ${answer}`);
+    console.error(`${name}: ${failed}`);
+  }
 };
 
 const [one, two] = [instance("one"), instance("two")];

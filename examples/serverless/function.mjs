@@ -51,6 +51,9 @@ async function stand(patienceMs) {
 }
 
 process.on("message", (event) => {
-  void handler(/** @type {{ patienceMs: number }} */ (event)).then((answer) => process.send?.({ answer }));
+  void handler(/** @type {{ patienceMs: number }} */ (event)).then(
+    (answer) => process.send?.({ answer }),
+    (error) => process.send?.({ failed: String(error) }),
+  );
 });
 process.on("disconnect", () => void candidate.close().then(() => store.close()));

@@ -166,13 +166,14 @@ export function runCommand([command = "", ...args]) {
 /**
  * Ports that nobody listens on. Below the range that the kernel hands out by itself, so that a server that is down for a while finds its port free again.
  * @param {number} count
+ * @param {number} [second] how far above each port there has to be another free one, for a server that takes it by itself
  */
-export async function freePorts(count) {
+export async function freePorts(count, second = 0) {
   /** @type {Set<number>} */
   const ports = new Set();
   while (ports.size < count) {
-    const port = 12_000 + Math.floor(Math.random() * 20_000);
-    if (await isFree(port)) ports.add(port);
+    const port = 12_000 + Math.floor(Math.random() * (20_000 - second));
+    if ((await isFree(port)) && (second === 0 || (await isFree(port + second)))) ports.add(port);
   }
   return [...ports];
 }

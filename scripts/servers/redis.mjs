@@ -10,6 +10,8 @@ import { freePorts, launch, privateFolder } from "./process.mjs";
 export const packages = ["redis-server"];
 
 const ANSWERS_WITHIN_MS = 2_000;
+/** A member of a cluster listens so far above its port, too. */
+const CLUSTER_BUS = 10_000;
 const PROGRAM = process.env["CONCLAVE_REDIS_SERVER"] ?? "redis-server";
 /** Those that say what a server does. Not `problems`: other servers than this one do not start with a clock that can be set. */
 const TESTS = ["conformance", "scripts", "redlock", "hints", "interop", "errors"].map(
@@ -62,7 +64,7 @@ function librariesIn(folder) {
 export async function start({ folder, nodes: count = 1, args = [], env = {}, password, tls } = {}) {
   const own = folder === undefined ? privateFolder("redis") : undefined;
   const base = folder ?? own?.folder ?? "";
-  const ports = await freePorts(count);
+  const ports = await freePorts(count, args.includes("--cluster-enabled") ? CLUSTER_BUS : 0);
   const nodes = await Promise.all(ports.map((port) => launch(serverAt(port, base, { args, env, password, tls }))));
   return {
     urls: nodes.map(({ url }) => url),

@@ -29,6 +29,8 @@ const DEFAULT_PREFIX = "conclave-fence:";
 const ANSWER_WITHIN_MS = 10_000;
 /** How many resources are remembered. One that was forgotten is read once more. */
 const RESOURCES_REMEMBERED = 10_000;
+/** Lua's stack takes some more. A script that ran out of it would stop after the writes before. */
+const ARGS_MAX = 7000;
 
 /** One command on one key: `{ command: "HSET", key: "order:7", args: ["state", "paid"] }`. */
 export interface RedisWrite {
@@ -43,7 +45,7 @@ export interface RedisFence<By extends Fenced | Signed = Fenced> {
   raise(resource: string, by: By): Promise<void>;
   /**
    * Makes all of `writes` in one step, in their order, or none, and refuses. Redis takes nothing back: if one of them fails (another type under its key), those before it stand, and the error says so.
-   * Resolves to what Redis answered to each.
+   * Resolves to what Redis answered to each; a number above 2⁵³ is rounded, because it passes through Lua.
    */
   write(resource: string, by: By, writes: readonly RedisWrite[]): Promise<readonly unknown[]>;
   /** After a deliberate move to another store: tokens of the old domain stay refused. Or a repair, after a token that no store has granted. */
@@ -91,17 +93,23 @@ export function redisFence(
 }
 
 // KEYS[1] the fence, then one key for each write. ARGV[1] the text that must stand in the fence ("" for none), ARGV[2] the text to install ("" for none), ARGV[3] the writes as JSON.
-// Answers as JSON: what stands instead, or what each write was answered and the place of the one that failed.
-const WRITE = scriptOf(`local fence = redis.call('GET', KEYS[1])
+// Answers as JSON: what stands instead, or what each write was answered and the place of the one that failed. A number in an answer is written { n = "12" }, because JSON of Lua rounds it to 14 digits.
+const WRITE = scriptOf(`local function plain(reply)
+  if type(reply) == 'number' then return { n = string.format('%.0f', reply) } end
+  if type(reply) == 'boolean' then return cjson.null end
+  if type(reply) ~= 'table' then return reply end
+  if reply.ok then return reply.ok end
+  for index, item in ipairs(reply) do reply[index] = plain(item) end
+  return reply
+end
+local fence = redis.call('GET', KEYS[1])
 if (fence or '') ~= ARGV[1] then return cjson.encode({ stands = fence or '' }) end
 if ARGV[2] ~= '' then redis.call('SET', KEYS[1], ARGV[2]) end
 local replies = {}
 for index, write in ipairs(cjson.decode(ARGV[3])) do
   local reply = redis.pcall(write.command, KEYS[1 + index], unpack(write.args or {}))
   if type(reply) == 'table' and reply.err then return cjson.encode({ failed = index, why = reply.err }) end
-  if type(reply) == 'table' and reply.ok then reply = reply.ok end
-  if type(reply) == 'boolean' then reply = cjson.null end
-  replies[index] = reply
+  replies[index] = plain(reply)
 end
 return cjson.encode({ replies = replies })`);
 
@@ -184,7 +192,7 @@ class KeyFence implements RedisFence<Fenced | Signed> {
       if (isLook) continue;
       if (install !== "") this.#known.set(key, install);
       if (typeof answer["failed"] === "number") throw failedWrite(answer["failed"], String(answer["why"]), writes);
-      return { after, isNew: install !== "", replies: listOf(answer["replies"]) };
+      return { after, isNew: install !== "", replies: listOf(answer["replies"]).map(answered) };
     }
   }
 
@@ -234,9 +242,11 @@ function rule(
 
 function problemsOfWrite({ command, key, args = [] }: RedisWrite): string[] {
   const isText = (text: unknown): boolean => typeof text === "string";
-  return isText(command) && isText(key) && Array.isArray(args) && args.every(isText)
-    ? []
-    : ['a write is { command: "SET", key: "order:7", args: ["paid"] }, all of them texts'];
+  if (!isText(command) || !isText(key) || !Array.isArray(args) || !args.every(isText))
+    return ['a write is { command: "SET", key: "order:7", args: ["paid"] }, all of them texts'];
+  return args.length > ARGS_MAX
+    ? [`${command} ${show(key)} has ${args.length} args, and may have ${ARGS_MAX}: make several writes of it`]
+    : [];
 }
 
 function failedWrite(place: number, why: string, writes: readonly RedisWrite[]): ConclaveError {
@@ -247,6 +257,13 @@ function failedWrite(place: number, why: string, writes: readonly RedisWrite[]):
     "STORE_FOREIGN_DATA",
     `redisFence: ${command} ${JSON.stringify(key)} failed (${why}). ${before}.`,
   );
+}
+
+/** What Redis answered to one write, out of the script's JSON. An object is a number, or an empty list. */
+function answered(reply: unknown): unknown {
+  if (Array.isArray(reply)) return reply.map(answered);
+  if (typeof reply !== "object" || reply === null) return reply;
+  return "n" in reply ? Number(reply.n) : [];
 }
 
 /** Lua does not tell an empty list from an empty object. */

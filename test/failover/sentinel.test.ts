@@ -57,20 +57,3 @@ describe("what clients ask a sentinel", () => {
     ]);
   });
 });
-
-describe("what is read from a stream", () => {
-  it("values in any pieces", () => {
-    const bytes = Buffer.from(`${encodeCommand(["SET", "ü", ""])}:12\r\n$-1\r\n-ERR no\r\n+OK\r\n`);
-    for (let size = 1; size < bytes.length; size++) {
-      const reader = new RespReader();
-      const found = [];
-      for (let at = 0; at < bytes.length; at += size) found.push(...reader.push(bytes.subarray(at, at + size)));
-      expect(found).toEqual([["SET", "ü", ""], 12, null, new ReplyError("ERR no"), "OK"]);
-    }
-  });
-
-  it("nothing that is no RESP, or too large", () => {
-    for (const text of ["GET /\r\n", "$99999999999\r\n", "*-7\r\n", ":x\r\n", "*1\r\n".repeat(20)])
-      expect(() => new RespReader().push(Buffer.from(text))).toThrow(RangeError);
-  });
-});

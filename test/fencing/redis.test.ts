@@ -57,6 +57,15 @@ describe("redisFence", () => {
       { command: "SET", key: `plain-${resource}`, args: ["x"] },
     ]);
     expect(replies).toEqual([2, 1, null, "OK"]);
+    const microseconds = 1_763_529_164_123_457;
+    const more = await one.write(resource, by(1), [
+      { command: "SET", key: `count-${resource}`, args: ["0"] },
+      { command: "INCRBY", key: `large-${resource}`, args: [`${microseconds}`] },
+      { command: "MGET", key: `none-${resource}`, args: [`plain-${resource}`] },
+      { command: "LRANGE", key: `none-${resource}`, args: ["0", "-1"] },
+      { command: "INCR", key: `count-${resource}` },
+    ]);
+    expect(more).toEqual(["OK", microseconds, [null, "x"], [], 1]);
     const failing = one.write(resource, by(1), [
       { command: "INCR", key: `count-${resource}` },
       { command: "LPUSH", key, args: ["x"] },
@@ -67,6 +76,16 @@ describe("redisFence", () => {
       message: expect.stringMatching(/LPUSH.*The 1 before it stand/) as unknown,
     });
     expect(await byHand(url(), "GET", `count-${resource}`)).toBe("2");
+  });
+
+  it("takes as many arguments as Lua can pass on, and refuses more before anything is written", async () => {
+    const list = (length: number): string[] => Array.from({ length }, (_, index) => `${index}`);
+    const push = (length: number): Promise<unknown> =>
+      one.write(resource, by(1), [...set("first"), { command: "RPUSH", key: `list-${resource}`, args: list(length) }]);
+    expect(await push(7000)).toEqual(["OK", 7000]);
+    await one.write(resource, by(1), set("before"));
+    expect(await codeOf(push(7001))).toBe("CONFIG_INVALID");
+    expect(await data()).toBe("before");
   });
 
   it("refuses another domain until it is adopted, everywhere at once", async () => {

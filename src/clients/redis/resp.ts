@@ -17,6 +17,7 @@ const BYTES_MAX = 4 * 1024 * 1024;
 const ITEMS_MAX = 100_000;
 const DEPTH_MAX = 8;
 const LINE_MAX = 64 * 1024;
+const [CARRIAGE_RETURN, LINE_FEED] = [13, 10];
 
 export function encodeCommand(words: readonly string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`;
@@ -31,35 +32,88 @@ export function encodeReply(reply: Reply): string {
   return `*${reply.length}\r\n${reply.map(encodeReply).join("")}`;
 }
 
-/** Takes pieces of a stream, and gives whole values. Throws a RangeError on bytes that are no RESP, or on a value that is too large. */
+/** An array that has begun, and the items of it that have been read. */
+interface OpenArray {
+  readonly length: number;
+  readonly items: Reply[];
+}
+
+/**
+ * Takes pieces of a stream, and gives whole values. Throws a RangeError on bytes that are no RESP, or on a value that is too large. What was read is not read again when more comes, so that a peer which
+ * sends a great value in small pieces costs no more than what it sends.
+ */
 export class RespReader {
-  #bytes: Buffer = Buffer.alloc(0);
+  /** The arrays around the place where the reading stands, the outermost first. */
+  readonly #open: OpenArray[] = [];
+  #pieces: Buffer[] = [];
+  #unreadBytes = 0;
+  /** Nothing more can be read before so many bytes are there. */
+  #neededBytes = 1;
+  /** How much of the present value has been read. */
+  #readBytes = 0;
 
   push(piece: Buffer): readonly Reply[] {
-    this.#bytes = this.#bytes.length === 0 ? piece : Buffer.concat([this.#bytes, piece]);
-    if (this.#bytes.length > BYTES_MAX) throw new RangeError(`more than ${BYTES_MAX} bytes without an end`);
+    this.#pieces.push(piece);
+    this.#unreadBytes += piece.length;
+    const found = this.#unreadBytes < this.#neededBytes ? [] : this.#readOn();
+    if (this.#readBytes + this.#unreadBytes > BYTES_MAX)
+      throw new RangeError(`more than ${BYTES_MAX} bytes without an end`);
+    return found;
+  }
+
+  #readOn(): Reply[] {
     const found: Reply[] = [];
+    const bytes = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
+    let at = 0;
     for (;;) {
-      const read = readAt(this.#bytes, 0, 0);
-      if (read === undefined) return found;
-      found.push(read.value);
-      this.#bytes = this.#bytes.subarray(read.end);
+      const part = partAt(bytes, at);
+      if (typeof part === "number") {
+        this.#pieces = [bytes.subarray(at)];
+        this.#unreadBytes = bytes.length - at;
+        this.#neededBytes = part;
+        return found;
+      }
+      this.#readBytes += part.end - at;
+      at = part.end;
+      const whole = part.value === undefined ? this.#begin(part.items) : this.#place(part.value);
+      if (whole === undefined) continue;
+      found.push(whole);
+      this.#readBytes = 0;
+    }
+  }
+
+  #begin(length: number): Reply | undefined {
+    if (length < 0 || length > ITEMS_MAX || this.#open.length >= DEPTH_MAX)
+      throw new RangeError(`an array of ${length}, ${this.#open.length} deep`);
+    if (length === 0) return this.#place([]);
+    this.#open.push({ length, items: [] });
+    return undefined;
+  }
+
+  /** Puts a value into the array that it belongs to. Returns the outermost value as soon as it is whole. */
+  #place(value: Reply): Reply | undefined {
+    for (let whole = value; ;) {
+      const array = this.#open.at(-1);
+      if (array === undefined) return whole;
+      array.items.push(whole);
+      if (array.items.length < array.length) return undefined;
+      whole = array.items;
+      this.#open.pop();
     }
   }
 }
 
-interface Read {
-  readonly value: Reply;
-  readonly end: number;
-}
+/** A whole value, or the beginning of an array of so many items. */
+type Part =
+  | { readonly end: number; readonly value: Reply }
+  | { readonly end: number; readonly value: undefined; readonly items: number };
 
-/** Undefined: the value is not complete yet. */
-function readAt(bytes: Buffer, from: number, depth: number): Read | undefined {
+/** A number: so many bytes are needed from `from` on. */
+function partAt(bytes: Buffer, from: number): Part | number {
   const lineEnd = bytes.indexOf("\r\n", from);
-  if (lineEnd < 0) {
-    if (bytes.length - from > LINE_MAX) throw new RangeError("a line without an end");
-    return undefined;
-  }
+  const isTooLong = (lineEnd < 0 ? bytes.length : lineEnd) - from > LINE_MAX;
+  if (isTooLong) throw new RangeError("a line without an end");
+  if (lineEnd < 0) return bytes.length - from + 1;
   const type = String.fromCharCode(bytes[from] ?? 0);
   const line = bytes.toString("utf8", from + 1, lineEnd);
   const end = lineEnd + 2;
@@ -71,34 +125,22 @@ function readAt(bytes: Buffer, from: number, depth: number): Read | undefined {
     case ":":
       return { value: wholeOf(line), end };
     case "$":
-      return readBulk(bytes, wholeOf(line), end);
+      return bulkAt(bytes, from, end, wholeOf(line));
     case "*":
-      return readArray(bytes, wholeOf(line), end, depth);
+      return line === "-1" ? { value: null, end } : { value: undefined, items: wholeOf(line), end };
     default:
       throw new RangeError(`${JSON.stringify(type)} begins no value of RESP 2`);
   }
 }
 
-function readBulk(bytes: Buffer, length: number, from: number): Read | undefined {
-  if (length === -1) return { value: null, end: from };
+function bulkAt(bytes: Buffer, from: number, begin: number, length: number): Part | number {
+  if (length === -1) return { value: null, end: begin };
   if (length < 0 || length > BYTES_MAX) throw new RangeError(`a text of ${length} bytes`);
-  if (bytes.length < from + length + 2) return undefined;
-  return { value: bytes.toString("utf8", from, from + length), end: from + length + 2 };
-}
-
-function readArray(bytes: Buffer, length: number, from: number, depth: number): Read | undefined {
-  if (length === -1) return { value: null, end: from };
-  if (length < 0 || length > ITEMS_MAX || depth >= DEPTH_MAX)
-    throw new RangeError(`an array of ${length}, ${depth} deep`);
-  const value: Reply[] = [];
-  let end = from;
-  for (let index = 0; index < length; index++) {
-    const read = readAt(bytes, end, depth + 1);
-    if (read === undefined) return undefined;
-    value.push(read.value);
-    ({ end } = read);
-  }
-  return { value, end };
+  const end = begin + length + 2;
+  if (bytes.length < end) return end - from;
+  if (bytes[end - 2] !== CARRIAGE_RETURN || bytes[end - 1] !== LINE_FEED)
+    throw new RangeError("a text that goes on after its end");
+  return { value: bytes.toString("utf8", begin, begin + length), end };
 }
 
 function wholeOf(text: string): number {

@@ -111,7 +111,9 @@ describe.each(PLACES)("%s, at %i", (kind, count) => {
     expect(Math.max(...left.map(Number))).toBeGreaterThan(0);
     expect(isLed()).toBe(false);
     await term;
-    for (const url of urls()) expect(String(await byHand(url, "GET", name))).not.toMatch(/^[\da-f]+$/);
+    // Of several servers a majority is enough; the last of them may give theirs up a moment later.
+    const shown = await Promise.all(urls().map(async (url) => String(await byHand(url, "GET", name))));
+    expect(shown.filter((text) => text.includes('"conclave":1')).length).toBeGreaterThan(urls().length / 2);
   }, 30_000);
 
   it("ours is killed: theirs gets it when our ttl has run out, and not before", async () => {

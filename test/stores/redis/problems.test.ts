@@ -11,6 +11,7 @@ import { Family } from "../../fencing/children.ts";
 import { codeOf } from "../../fencing/tokens.ts";
 import { useServers } from "../../support/servers.ts";
 import { Wire } from "../../support/wire.ts";
+import { call, claim, open } from "../moves.ts";
 import { byHand, severalUrl, startWithClock } from "./stage.ts";
 
 const servers = useServers(server);
@@ -242,5 +243,19 @@ describe("a server that starts again without its last writes", () => {
     await expect(election.campaign({ signal: AbortSignal.timeout(1500) })).rejects.toThrow();
     expect(told.join("\n")).toMatch(/was started less than 60000 ms ago.*may have forgotten who leads/);
     await candidate.close();
+  }, 30_000);
+
+  // A server tells its age as the difference of two times, each cut to whole seconds. So a server that was started late in a second says "one second" a moment later.
+  it("counts the seconds that have passed whole, and not those that have begun", async () => {
+    const maxTtlMs = 2000;
+    const startingMs = performance.now();
+    const clock = await startWithClock(0.85 - (Date.now() % 1000) / 1000 + 1);
+    closing.push(() => clock.stop());
+    const store = redis(clock.servers.urls[0] ?? "", { maxTtlMs });
+    closing.push(() => store.close());
+    const session = await open(store, maxTtlMs);
+    for (let count = 0; (await claim(store, session, "ledger")).kind !== "granted"; count++)
+      await store.keep(session, [], call());
+    expect(performance.now() - startingMs).toBeGreaterThan(maxTtlMs);
   }, 30_000);
 });

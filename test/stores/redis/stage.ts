@@ -53,11 +53,11 @@ export interface Clockwork {
 }
 
 /** libfaketime and jemalloc call each other before either is ready, so that redis-server gets the C library's allocator first. */
-export async function startWithClock(): Promise<Clockwork> {
+export async function startWithClock(ahead = 0): Promise<Clockwork> {
   const own = privateFolder("redis-clock");
   const file = path.join(own.folder, "ahead");
   const setAhead = (seconds: number): void => writeFileSync(file, `+${seconds}`);
-  setAhead(0);
+  setAhead(ahead);
   const servers = await server.start({
     env: {
       LD_PRELOAD: `${faketimeLibrary()}:libc.so.6`,

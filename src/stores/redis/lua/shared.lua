@@ -76,10 +76,11 @@ local function extendSession(holder)
 end
 
 -- This server may have forgotten what it granted before it was started, so it grants nothing before every lease of that time has run out. By its wall clock.
+-- What it calls its uptime is the difference of two times, each cut to whole seconds, so that it may be a second too much: one second less has certainly passed.
 local function isTooYoung()
   if not asked.uptime then return false end
   local seconds = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  return tonumber(seconds) * 1000 < asked.uptime
+  return (tonumber(seconds) - 1) * 1000 < asked.uptime
 end
 
 local function vacant(was, at)
