@@ -131,7 +131,8 @@ export class ZooKeeperSession {
     const { id: sessionId, password, timeoutMs } = this;
     const asked = { lastZxid: this.#lastZxid, timeoutMs, sessionId, password };
     const { connection, connected } = await this.#open(asked, new AbortController().signal);
-    if (connected.sessionId !== sessionId) {
+    // A server with a smaller maxSessionTimeout than the others has told the leader of the ensemble to end the session after that. Whoever counts on the time that was granted must not go on.
+    if (connected.sessionId !== sessionId || connected.timeoutMs < timeoutMs) {
       connection.close();
       this.#end();
       throw over(sessionId);

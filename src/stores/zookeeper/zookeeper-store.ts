@@ -246,7 +246,8 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     try {
       const signal = stopSignalOf(call);
       held ??= await this.#sessions.find(session, signal);
-      if (held === undefined) return LOST;
+      // A server that took the session over may have granted less time than the term counts on (session.ts).
+      if (held === undefined || held.session.timeoutMs < session.ttlMs) return LOST;
       const link = await this.#sessions.link(held.session, signal);
       if (session.node !== undefined) held.pass ??= await readPass(link, this.#chroot, session.node, session.id);
       return await ask(link, held, this.#place ?? (await this.#findPlace(link)));

@@ -145,6 +145,20 @@ describe("a session", () => {
     expect(await problemOf(session.connection(soon()))).toEqual({ problem: "expired", outcome: "not-applied" });
   });
 
+  it("is over when the next server grants it less time than it has", async () => {
+    const other = await FakeZooKeeper.start();
+    other.longestMs = 3000;
+    const session = await client(other).begin(4000, soon());
+    const connection = await session.connection(soon());
+    const lost = new Promise<void>((resolve) => connection.listen(() => {}, resolve));
+    fake.dropAll();
+    await lost;
+    await session.connection(soon()).catch(() => {});
+    expect([session.isOver, other.sessions]).toEqual([true, [session.id]]);
+    session.leave();
+    await other.stop();
+  });
+
   it("leaves a connection over which it is told that it has moved", async () => {
     fake.answer = () => CODE.sessionMoved;
     const session = await client().begin(4000, soon());

@@ -240,6 +240,18 @@ it("a session is ended from another process by its id and password, and nobody e
   await elsewhere.close();
 });
 
+it("a session that is taken over is lost if the server grants it less time than its terms count on, and can still be ended", async () => {
+  const [opened, name] = [await open(), fresh()];
+  await claim(opened, name);
+  const elsewhere = zookeeper(urlOf(servers()));
+  // The server grants two minutes at most.
+  const session = { ...opened, ttlMs: 300_000 };
+  expect(await elsewhere.keep(session, [], call())).toEqual({ kind: "session-lost" });
+  expect(await elsewhere.release({ session, holds: [], endSession: true }, call())).toEqual({ kind: "released" });
+  expect(await childrenOf(`/${name}`)).toEqual([]);
+  await elsewhere.close();
+});
+
 it("the tick that was given counts where the server does not tell its own", async () => {
   const kept = await store.keep({ nonce: fresh(), candidate: "web-1", ttlMs: 6000 }, [], call());
   expect(kept).toMatchObject({
