@@ -48,7 +48,7 @@ export async function openBareZooKeeper(url) {
       const parent = `/minimal-${name}`;
       if (!parents.has(parent)) parents.set(parent, make(parent));
       await parents.get(parent);
-      const [{ answer: made }, { answer: line }] = await Promise.all([
+      const [made, line] = await Promise.all([
         session.ask(createRequest(`${parent}/e-`, empty, OPEN_ACL, EPHEMERAL_SEQUENTIAL), readCreated, signal),
         session.ask(getChildrenRequest(parent, false), readChildren, signal),
       ]);

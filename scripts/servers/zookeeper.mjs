@@ -35,6 +35,8 @@ const JARS = [
   ...["zookeeper-jute", "zookeeper"].map((name) => path.join(OWN, `${name}.jar`)),
   ...["slf4j-simple", ...NETTY.map((part) => `netty-${part}`)].map((name) => path.join(INSTALLED, `${name}.jar`)),
 ];
+/** For a program that uses the server's own classes. */
+export const classPath = JARS.join(":");
 const JAVA = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms32m", "-Xmx192m", "-Djava.net.preferIPv4Stack=true"];
 const ANSWERS_WITHIN_MS = 2_000;
 
@@ -130,7 +132,7 @@ function startMember({ id, folder, prefix, host, client, secure }, common, ensem
   const file = path.join(folder, "zoo.cfg");
   const lines = [...Object.entries(settings).map(([key, value]) => `${key}=${value}`), ...ensemble];
   writeFileSync(file, `${lines.join("\n")}\n`);
-  const program = ["java", ...JAVA, "-cp", JARS.join(":"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", file];
+  const program = ["java", ...JAVA, "-cp", classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", file];
   const [command = "", ...args] = [...prefix, ...program];
   const url =
     tls === undefined

@@ -9,6 +9,7 @@ export async function inTurns<T, R>(
   work: (item: T) => Promise<R>,
   underWay: number = UNDER_WAY,
 ): Promise<readonly R[]> {
+  if (items.length <= underWay) return await Promise.all(items.map(async (item) => await work(item)));
   const results: R[] = [];
   let next = 0;
   const takeTurns = async (): Promise<void> => {

@@ -212,7 +212,7 @@ function onZooKeeper(servers: () => Servers): RealStore<FencedStore> {
   const childrenOf = (name: string): Promise<readonly string[]> =>
     byHand(async (hand) => {
       try {
-        return (await hand.ask(getChildrenRequest(`/${name}`, false), readChildren, soon())).answer.names;
+        return (await hand.ask(getChildrenRequest(`/${name}`, false), readChildren, soon())).names;
       } catch (error) {
         if (isProblem(error, "no-node")) return [];
         throw error;

@@ -14,7 +14,8 @@ import {
   type Connect,
   type Connected,
   connectRequest,
-  frameOf,
+  framesOf,
+  type NumberedRequest,
   PING,
   readConnected,
   readEvent,
@@ -33,24 +34,23 @@ const CONNECT_WITHIN_MS = 1_500;
 const ACCEPT_WITHIN_MS = 4_000;
 /** This limit holds whatever the caller's own patience is. */
 const ANSWER_WITHIN_MS = 30_000;
+const LATE = "a request was not answered in time";
 /** ZooKeeper closes a connection without a word if a request is longer (jute.maxbuffer, less the bytes that it adds itself). */
 const LONGEST_REQUEST = 1_000_000;
 const LAST_XID = 0x7fff_ffff;
 
-export interface ZooKeeperReply<A> {
-  readonly zxid: bigint;
-  readonly answer: A;
-}
+/** Reads an answer. `zxid` is the last write that the server has seen; in the answer to a write, that write. */
+export type AnswerReader<A> = (reader: JuteReader, zxid: bigint) => A;
 
-interface Pending {
-  readonly xid: number;
-  readonly path: string;
+interface Pending extends NumberedRequest {
   readonly settle: (reader: JuteReader, zxid: bigint, code: number) => void;
   readonly fail: (error: ZooKeeperError) => void;
 }
 
 export class ZooKeeperConnection {
   readonly endpoint: Endpoint;
+  /** Hears what the server refuses, before the caller does. */
+  whenRefused: (error: ZooKeeperError) => void = () => {};
   readonly #socket: Socket;
   readonly #frames = new ZooKeeperFrames();
   readonly #pending: Pending[] = [];
@@ -62,7 +62,9 @@ export class ZooKeeperConnection {
   #closedBy: ZooKeeperError | undefined;
   #lastZxid = 0n;
   #heard = 0;
-  #isGathering = false;
+  /** The requests of this turn of the event loop, which leave at its end. */
+  #leaving: NumberedRequest[] = [];
+  #late: NodeJS.Timeout | undefined;
 
   private constructor(endpoint: Endpoint, socket: Socket) {
     this.endpoint = endpoint;
@@ -109,7 +111,7 @@ export class ZooKeeperConnection {
   }
 
   /** Sends the request in this turn of the event loop. Rejects with a ZooKeeperError, also if the server refuses it. */
-  ask<A>(request: ZooKeeperRequest, read: (reader: JuteReader) => A, signal: StopSignal): Promise<ZooKeeperReply<A>> {
+  ask<A>(request: ZooKeeperRequest, read: AnswerReader<A>, signal: StopSignal): Promise<A> {
     if (request.body.length > LONGEST_REQUEST) return Promise.reject(tooLarge(request));
     return this.#send(request, read, signal, this.#nextXid(), this.#pending);
   }
@@ -140,54 +142,66 @@ export class ZooKeeperConnection {
 
   #send<A>(
     request: ZooKeeperRequest,
-    read: (reader: JuteReader) => A,
+    read: AnswerReader<A>,
     signal: StopSignal,
     xid: number,
     queue: Pending[],
-  ): Promise<ZooKeeperReply<A>> {
+  ): Promise<A> {
     if (this.#closedBy !== undefined) return Promise.reject(notSent(this.#closedBy));
     if (signal.aborted) return Promise.reject(givenUp(this.endpoint, "not-applied", signal.reason));
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        if (signal.reason !== NOT_WANTED) this.close("a request was not answered in time");
+        if (signal.reason !== NOT_WANTED) this.close(LATE);
         over();
         reject(givenUp(this.endpoint, "unknown", signal.reason));
       };
-      const late = setTimeout(() => this.close("a request was not answered in time"), ANSWER_WITHIN_MS);
-      const over = (): void => {
-        clearTimeout(late);
-        signal.removeEventListener("abort", leave);
-      };
+      const over = (): void => signal.removeEventListener("abort", leave);
       signal.addEventListener("abort", leave, { once: true });
-      queue.push({
+      const pending: Pending = {
         xid,
-        path: request.path,
+        request,
         fail: (error) => {
           over();
           reject(error);
         },
         settle: (reader, zxid, code) => {
           over();
-          if (code === CODE.ok) resolve({ zxid, answer: read(reader) });
-          else reject(errorOfCode(code, request.path));
+          if (code === CODE.ok) return resolve(read(reader, zxid));
+          const refused = errorOfCode(code, request.path);
+          this.whenRefused(refused);
+          return reject(refused);
         },
-      });
+      };
+      queue.push(pending);
       this.#socket.ref();
-      this.#write(frameOf(xid, request));
+      this.#late ??= this.#closeIfLate(pending);
+      this.#write(pending);
     });
   }
 
+  /**
+   * Closes the connection if this request is the first that waits, a while later. One timer serves all requests: those that are sent meanwhile are looked at when it fires. The socket keeps the process
+   * alive while an answer is awaited, and the timer does not.
+   */
+  #closeIfLate(first: Pending): NodeJS.Timeout {
+    const look = (): void => {
+      this.#late = undefined;
+      const next = this.#pending[0] ?? this.#pongs[0];
+      if (next === first) this.close(LATE);
+      else if (next !== undefined) this.#late = this.#closeIfLate(next);
+    };
+    return setTimeout(look, ANSWER_WITHIN_MS).unref();
+  }
+
   /** The requests of one turn of the event loop leave in one write: each write is a call of the operating system, which takes longer than making the request. */
-  #write(frame: Buffer): void {
-    if (!this.#isGathering) {
-      this.#isGathering = true;
-      this.#socket.cork();
-      process.nextTick(() => {
-        this.#isGathering = false;
-        this.#socket.uncork();
-      });
-    }
-    this.#socket.write(frame);
+  #write(request: NumberedRequest): void {
+    this.#leaving.push(request);
+    if (this.#leaving.length > 1) return;
+    process.nextTick(() => {
+      const leaving = this.#leaving;
+      this.#leaving = [];
+      this.#socket.write(framesOf(leaving));
+    });
   }
 
   #nextXid(): number {
@@ -230,7 +244,7 @@ export class ZooKeeperConnection {
 
   /** The server judges the requests that follow by it; a wrong password closes the connection. */
   #authenticate({ name, password }: { readonly name: string; readonly password: string }): void {
-    this.#socket.write(frameOf(XID.auth, authRequest(name, password)));
+    this.#write({ xid: XID.auth, request: authRequest(name, password) });
   }
 
   #read(part: Buffer): void {
@@ -255,9 +269,10 @@ export class ZooKeeperConnection {
     if (xid === XID.event) return this.#tell(readEvent(reader));
     if (xid === XID.auth) return code === CODE.ok ? undefined : this.#end(errorOfCode(CODE.authFailed, "auth"));
     const queue = xid === XID.ping ? this.#pongs : this.#pending;
-    const pending = queue.shift();
+    const [pending] = queue;
     if (pending === undefined || pending.xid !== xid)
       throw new ZooKeeperError("malformed", "unknown", `${nameOf(this.endpoint)} answers what was not asked`);
+    queue.shift();
     this.#settle(pending, reader, zxid, code);
     this.#unrefIfIdle();
     return undefined;
@@ -289,6 +304,7 @@ export class ZooKeeperConnection {
   #end(error: ZooKeeperError): void {
     if (this.#closedBy !== undefined) return;
     this.#closedBy = error;
+    clearTimeout(this.#late);
     this.#socket.destroy();
     for (const { fail } of [...this.#pending.splice(0), ...this.#pongs.splice(0)]) fail(error);
     const enders = [...this.#enders];

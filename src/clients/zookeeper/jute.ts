@@ -101,7 +101,15 @@ export class JuteReader {
   }
 
   text(): string {
-    return this.bytes().toString("utf8");
+    const length = this.int();
+    if (length === -1) return "";
+    const at = this.#take(length);
+    return this.#bytes.toString("utf8", at, at + length);
+  }
+
+  /** Passes over what is not used here. */
+  skip(length: number): void {
+    this.#take(length);
   }
 
   /** `leastBytes`: no item is shorter, so that an impossible count is refused at once. */

@@ -31,13 +31,11 @@ export const CONTAINER = 4;
 export const ANY = -1;
 
 export interface Stat {
-  /** The numbers of three writes: the one that made the node, the last that changed its data, and the last that changed its children. */
+  /** The numbers of two writes: the one that made the node, and the last that changed its data. */
   readonly czxid: bigint;
   readonly mzxid: bigint;
-  readonly pzxid: bigint;
   /** The version of the data. */
   readonly version: number;
-  readonly cversion: number;
   /** The session that the node ends with; 0 for none. */
   readonly ephemeralOwner: bigint;
   readonly numChildren: number;
@@ -183,13 +181,28 @@ function partOf(part: Part): readonly [operation: number, body: (writer: JuteWri
   ];
 }
 
-/** The request as it goes over the wire, with its length before it. */
-export function frameOf(xid: number, { operation, body }: ZooKeeperRequest): Buffer {
-  const head = Buffer.allocUnsafe(12);
-  head.writeInt32BE(body.length + 8, 0);
-  head.writeInt32BE(xid, 4);
-  head.writeInt32BE(operation, 8);
-  return Buffer.concat([head, body]);
+export interface NumberedRequest {
+  readonly xid: number;
+  readonly request: ZooKeeperRequest;
+}
+
+/** The request's length, number and kind, which stand before it on the wire. */
+const HEAD_BYTES = 12;
+
+/** Requests as they go over the wire, one behind the other. */
+export function framesOf(all: readonly NumberedRequest[]): Buffer {
+  const length = all.reduce((sum, { request: { body } }) => sum + HEAD_BYTES + body.length, 0);
+  const bytes = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const { xid, request } of all) {
+    const { operation, body } = request;
+    bytes.writeInt32BE(HEAD_BYTES - 4 + body.length, at);
+    bytes.writeInt32BE(xid, at + 4);
+    bytes.writeInt32BE(operation, at + 8);
+    bytes.set(body, at + HEAD_BYTES);
+    at += HEAD_BYTES + body.length;
+  }
+  return bytes;
 }
 
 // ---- answers
@@ -209,15 +222,16 @@ const STAT_BYTES = 68;
 
 export function readStat(reader: JuteReader): Stat {
   if (reader.left < STAT_BYTES) throw new ZooKeeperError("malformed", "unknown", "the answer ends within a stat");
-  const [czxid, mzxid] = [reader.long(), reader.long()];
-  reader.long(); // times of day, which are not used here
-  reader.long();
-  const [version, cversion] = [reader.int(), reader.int()];
-  reader.int();
+  const czxid = reader.long();
+  const mzxid = reader.long();
+  reader.skip(16); // two times of day
+  const version = reader.int();
+  reader.skip(8); // the versions of the children and of the rights
   const ephemeralOwner = reader.long();
-  reader.int();
+  reader.skip(4); // the length of the data
   const numChildren = reader.int();
-  return { czxid, mzxid, version, cversion, ephemeralOwner, numChildren, pzxid: reader.long() };
+  reader.skip(8); // the last write that changed the children
+  return { czxid, mzxid, version, ephemeralOwner, numChildren };
 }
 
 export interface Created {
@@ -241,13 +255,11 @@ export function readData(reader: JuteReader): NodeData {
 
 export interface Children {
   readonly names: readonly string[];
-  /** The stat of the parent. */
-  readonly stat: Stat;
 }
 
+/** The stat of the parent follows in the answer, and is not used here. */
 export function readChildren(reader: JuteReader): Children {
-  const names = reader.vector(4, () => reader.text());
-  return { names, stat: readStat(reader) };
+  return { names: readTexts(reader) };
 }
 
 export function readTexts(reader: JuteReader): readonly string[] {

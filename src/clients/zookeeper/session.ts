@@ -4,9 +4,8 @@
 // `road` names the connection: two answers of the same road came over one connection. A session that moves to another thread or process is another object there, which counts its connections from one
 // again: so a road has a mark of the object, too.
 import type { StopSignal } from "../stop-signal.ts";
-import { type ZooKeeperConnection, NOT_WANTED, type ZooKeeperReply } from "./connection.ts";
+import { type AnswerReader, NOT_WANTED, type ZooKeeperConnection } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
-import type { JuteReader } from "./jute.ts";
 import { CLOSE, type Connect, type Connected, type ZooKeeperRequest } from "./messages.ts";
 
 export type Opener = (
@@ -32,7 +31,7 @@ export class ZooKeeperSession {
 
   private constructor(open: Opener, connection: ZooKeeperConnection, { sessionId, password, timeoutMs }: Connected) {
     this.#open = open;
-    this.#connection = connection;
+    this.#connection = this.#heeding(connection);
     this.id = sessionId;
     this.password = password;
     this.timeoutMs = timeoutMs;
@@ -65,6 +64,11 @@ export class ZooKeeperSession {
     return this.#isOver;
   }
 
+  /** The last connection, if it can be used now. */
+  get openConnection(): ZooKeeperConnection | undefined {
+    return !this.#isOver && this.#connection.isOpen ? this.#connection : undefined;
+  }
+
   /** Returns the connection to use now: the last one if it is still open, or a new one. Throws `expired` if the session is over. */
   async connection(signal: StopSignal): Promise<ZooKeeperConnection> {
     if (this.#isOver) throw over(this.id);
@@ -73,28 +77,8 @@ export class ZooKeeperSession {
     return await until(this.#opening, signal);
   }
 
-  async ask<A>(
-    request: ZooKeeperRequest,
-    read: (reader: JuteReader) => A,
-    signal: StopSignal,
-  ): Promise<ZooKeeperReply<A>> {
-    return await this.askOn(await this.connection(signal), request, read, signal);
-  }
-
-  /** Asks over this connection of the session. The session heeds what the answer says of it. */
-  async askOn<A>(
-    connection: ZooKeeperConnection,
-    request: ZooKeeperRequest,
-    read: (reader: JuteReader) => A,
-    signal: StopSignal,
-  ): Promise<ZooKeeperReply<A>> {
-    try {
-      return await connection.ask(request, read, signal);
-    } catch (error) {
-      if (error instanceof ZooKeeperError && error.problem === "expired") this.#end();
-      if (error instanceof ZooKeeperError && error.problem === "moved") connection.close("the session has moved");
-      throw error;
-    }
+  async ask<A>(request: ZooKeeperRequest, read: AnswerReader<A>, signal: StopSignal): Promise<A> {
+    return await (await this.connection(signal)).ask(request, read, signal);
   }
 
   road(connection: ZooKeeperConnection): string {
@@ -147,13 +131,23 @@ export class ZooKeeperSession {
     const { id: sessionId, password, timeoutMs } = this;
     const asked = { lastZxid: this.#lastZxid, timeoutMs, sessionId, password };
     const { connection, connected } = await this.#open(asked, new AbortController().signal);
-    if (connected.sessionId !== sessionId) {
+    // A server with a smaller maxSessionTimeout than the others has told the leader of the ensemble to end the session after that. Whoever counts on the time that was granted must not go on.
+    if (connected.sessionId !== sessionId || connected.timeoutMs < timeoutMs) {
       connection.close();
       this.#end();
       throw over(sessionId);
     }
-    this.#connection = connection;
+    this.#connection = this.#heeding(connection);
     if (this.#isLeft) this.leave();
+    return connection;
+  }
+
+  /** The session heeds what a refusal says of it. */
+  #heeding(connection: ZooKeeperConnection): ZooKeeperConnection {
+    connection.whenRefused = ({ problem }) => {
+      if (problem === "expired") this.#end();
+      if (problem === "moved") connection.close("the session has moved");
+    };
     return connection;
   }
 

@@ -8,12 +8,13 @@
 // The UUID is made from the session and the bid. So a client that lists the children finds its own entry after an answer was lost, and sees which entries belong to its session. A name is one
 // node: characters that a path cannot contain are written with % escapes, so "a" and "a/b" are neighbours and neither lies in the other's line.
 //
-// The number is the parent's counter, of 32 bits, and after two thousand million candidates it becomes negative. Then the recipes no longer agree about the order
-// (Curator and kazoo compare texts), so a line with a negative number is refused.
+// The number is the parent's counter, of 32 bits, which ends after two thousand million candidates. A server keeps a counter only if it is greater than the one before, so from there on every further entry gets
+// the last number again, or a negative one if several are made at one moment. Then nobody can tell which of two entries was first, and two candidates would lead. So a line with the last number, or with a negative
+// one, is refused. Below the last number no two entries of a line have the same.
 import { Refusal } from "../../base/refusal.ts";
 import { show } from "../../base/show.ts";
 import { flawOf } from "../../base/text.ts";
-import { sha256 } from "../../clients/sha256.ts";
+import { sha256Hex } from "../../clients/sha256.ts";
 import { CONTAINER, PERSISTENT } from "../../clients/zookeeper/messages.ts";
 import type { Bid, Name } from "../contract.ts";
 
@@ -41,7 +42,7 @@ export function parentFlags(layout: LayoutName): number {
 
 /** The beginning of the node of an entry: the number follows. */
 export function entryPrefix(layout: LayoutName, session: string, bid: Bid): string {
-  const guid = `${session}${sha256(bid).digest("hex").slice(0, 16)}`;
+  const guid = `${session}${sha256Hex(bid).slice(0, 16)}`;
   if (layout === "kazoo") return `${guid}__lock__`;
   return `_c_${asUuid(guid)}-${layout === "latch" ? "latch" : "lock"}-`;
 }
@@ -64,8 +65,8 @@ export interface LineEntry {
 /** Returns the entries of a line, the first one first. Throws a Refusal for a line that cannot be judged; nothing was written. */
 export function readLine(layout: LayoutName, parent: string, children: readonly string[]): readonly LineEntry[] {
   const entries = children.map((node) => ({ node, sequence: sequenceOf(layout, parent, node) }));
-  const wrapped = entries.find(({ sequence }) => sequence < 0);
-  if (wrapped !== undefined) throw wrappedCounter(parent, wrapped.node);
+  const last = entries.find(({ sequence }) => isSpent(sequence));
+  if (last !== undefined) throw spentCounter(parent, last.node);
   return entries.toSorted((a, b) => a.sequence - b.sequence);
 }
 
@@ -75,8 +76,15 @@ export function sequenceOf(layout: LayoutName, parent: string, node: string): nu
   return Number(digits);
 }
 
-export function wrappedCounter(parent: string, node: string): Refusal {
-  const message = `zookeeper: the counter of ${parent} has turned negative (${node}): from here on candidates do not agree who was first. Nothing was written. Use another name, or stop all candidates of this one and delete ${parent}.`;
+const LAST_SEQUENCE = 2 ** 31 - 1;
+
+/** True for a number that several entries of a line may have. */
+export function isSpent(sequence: number): boolean {
+  return sequence < 0 || sequence >= LAST_SEQUENCE;
+}
+
+export function spentCounter(parent: string, node: string): Refusal {
+  const message = `zookeeper: the counter of ${parent} is at its end (${node}): from here on entries have the same number, and nobody can tell which was first. Nothing was written. Use another name, or stop all candidates of this one and delete ${parent}.`;
   return new Refusal("STORE_UNSUPPORTED", message);
 }
 

@@ -1,8 +1,7 @@
 // The requests that the parts of this driver send over one connection: ZooKeeper's requests by name, on the session that they belong to. Requests that are sent without waiting
 // for the one before take one round trip: a connection answers in order, and a read that follows a write of the same connection sees it.
-import type { ZooKeeperConnection, ZooKeeperReply } from "../../clients/zookeeper/connection.ts";
+import type { AnswerReader, ZooKeeperConnection } from "../../clients/zookeeper/connection.ts";
 import { isProblem } from "../../clients/zookeeper/errors.ts";
-import type { JuteReader } from "../../clients/zookeeper/jute.ts";
 import {
   type Acl,
   ANY,
@@ -49,68 +48,67 @@ export class ZooKeeperLink {
     return this.#session.road(this.connection);
   }
 
-  async create(path: string, data: Uint8Array, flags: number): Promise<Created> {
-    return (await this.#ask(createRequest(path, data, this.acl, flags), readCreated)).answer;
+  create(path: string, data: Uint8Array, flags: number): Promise<Created> {
+    return this.#ask(createRequest(path, data, this.acl, flags), readCreated);
   }
 
-  async setData(path: string, data: Uint8Array, version: number = ANY): Promise<Stat> {
-    return (await this.#ask(setDataRequest(path, data, version), readStat)).answer;
+  setData(path: string, data: Uint8Array, version: number = ANY): Promise<Stat> {
+    return this.#ask(setDataRequest(path, data, version), readStat);
   }
 
   /** A node that is already gone counts as deleted. */
-  async delete(path: string): Promise<void> {
-    await this.#find(deleteRequest(path), () => undefined);
+  delete(path: string): Promise<void> {
+    return this.#ask(deleteRequest(path), () => {}).catch(ifNoNode);
   }
 
   /** Undefined if there is no such node. With `watch`, the next change of the node, or its creation, is reported. */
-  async exists(path: string, watch = false): Promise<Stat | undefined> {
-    return (await this.#find(existsRequest(path, watch), readStat))?.answer;
+  exists(path: string, watch = false): Promise<Stat | undefined> {
+    return this.#ask(existsRequest(path, watch), readStat).catch(ifNoNode);
   }
 
   /** Undefined if there is no such node: then nothing is watched. */
-  async data(path: string, watch = false): Promise<NodeData | undefined> {
-    return (await this.#find(getDataRequest(path, watch), readData))?.answer;
+  data(path: string, watch = false): Promise<NodeData | undefined> {
+    return this.#ask(getDataRequest(path, watch), readData).catch(ifNoNode);
   }
 
   /** Returns the children with the latest write that the server has shown. If the names are undefined, there is no such node, and nothing is watched. */
-  async children(
-    path: string,
-    watch = false,
-  ): Promise<{ readonly found: Children | undefined; readonly zxid: bigint }> {
-    const reply = await this.#find(getChildrenRequest(path, watch), readChildren);
-    return { found: reply?.answer, zxid: reply?.zxid ?? this.connection.lastZxid };
+  children(path: string, watch = false): Promise<ListedChildren> {
+    const listed = this.#ask<ListedChildren>(getChildrenRequest(path, watch), (reader, zxid) => ({
+      found: readChildren(reader),
+      zxid,
+    }));
+    return listed.catch((error: unknown) => ({ found: ifNoNode(error), zxid: this.connection.lastZxid }));
   }
 
   /** Later reads on this connection show what other clients have written, as far as the leader of the ensemble knew when it was asked. */
-  async sync(path: string): Promise<void> {
-    await this.#ask(syncRequest(path), (reader) => reader.text());
+  sync(path: string): Promise<void> {
+    return this.#ask(syncRequest(path), (reader) => void reader.text());
   }
 
   /** Sends a write, and returns its number too. A majority has agreed to it, even if a part of it was refused. */
-  async multi(
+  multi(
     path: string,
     parts: readonly Part[],
   ): Promise<{ readonly answers: readonly PartAnswer[]; readonly zxid: bigint }> {
-    const { answer, zxid } = await this.#ask(multiRequest(path, parts), readMulti);
-    return { answers: answer, zxid };
+    return this.#ask(multiRequest(path, parts), (reader, zxid) => ({ answers: readMulti(reader), zxid }));
   }
 
   /** The paths of nodes that end with this session. */
-  async ephemerals(path: string): Promise<readonly string[]> {
-    return (await this.#ask(getEphemeralsRequest(path), readTexts)).answer;
+  ephemerals(path: string): Promise<readonly string[]> {
+    return this.#ask(getEphemeralsRequest(path), readTexts);
   }
 
-  #ask<A>(request: ZooKeeperRequest, read: (reader: JuteReader) => A): Promise<ZooKeeperReply<A>> {
-    return this.#session.askOn(this.connection, request, read, this.signal);
+  #ask<A>(request: ZooKeeperRequest, read: AnswerReader<A>): Promise<A> {
+    return this.connection.ask(request, read, this.signal);
   }
+}
 
-  /** Undefined if there is no such node. */
-  async #find<A>(request: ZooKeeperRequest, read: (reader: JuteReader) => A): Promise<ZooKeeperReply<A> | undefined> {
-    try {
-      return await this.#ask(request, read);
-    } catch (error) {
-      if (isProblem(error, "no-node")) return undefined;
-      throw error;
-    }
-  }
+interface ListedChildren {
+  readonly found: Children | undefined;
+  readonly zxid: bigint;
+}
+
+/** Returns undefined if the error says that there is no such node. */
+function ifNoNode(error: unknown): undefined {
+  if (!isProblem(error, "no-node")) throw error;
 }

@@ -167,17 +167,20 @@ export class Sessions {
     this.#held.delete(session.id);
   }
 
+  /** The session, if this process has it and it is not known to be over. */
+  known({ id }: Pick<Session, "id">): HeldSession | undefined {
+    const held = this.#held.get(id);
+    return held?.session.isOver === false ? held : undefined;
+  }
+
   /** Undefined if the session is over. A session that this process does not have is taken over. */
   async find(
     { id, secret, ttlMs }: Pick<Session, "id" | "secret" | "ttlMs">,
     signal: StopSignal,
   ): Promise<HeldSession | undefined> {
-    const held = this.#held.get(id);
-    if (held?.session.isOver === false) return held;
-    if (held !== undefined) {
-      this.#held.delete(id);
-      return undefined;
-    }
+    const known = this.known({ id });
+    if (known !== undefined) return known;
+    if (this.#held.delete(id)) return undefined;
     const sessionId = sessionOfId(id);
     if (sessionId === undefined || secret === undefined || !/^[0-9a-f]{32}$/.test(secret)) return undefined;
     const attached = await this.#client().attach(sessionId, Buffer.from(secret, "hex"), ttlMs, signal);
@@ -187,13 +190,9 @@ export class Sessions {
     return found;
   }
 
-  /** True if this process has the session, and it is not known to be over. */
-  has({ id }: Session): boolean {
-    return this.#held.get(id)?.session.isOver === false;
-  }
-
   async link(session: ZooKeeperSession, signal: StopSignal): Promise<ZooKeeperLink> {
-    return new ZooKeeperLink(session, await session.connection(signal), this.#acl, signal);
+    const connection = session.openConnection ?? (await session.connection(signal));
+    return new ZooKeeperLink(session, connection, this.#acl, signal);
   }
 
   /** The connection for all requests that belong to no candidate. */

@@ -1,7 +1,7 @@
 // Joins the line and leaves it. A node of another client is never written.
 //
 // `granted` means that ZooKeeper says that my entry is there and no entry of the line is before it. ARGUMENT: entries are numbered by the parent's counter as they are made, in
-// the one order of all writes. The list is read over the connection that made my entry, after that, so it shows every write that came before mine: each entry with a
+// the one order of all writes, and no two have the same number (layout.ts). The list is read over the connection that made my entry, after that, so it shows every write that came before mine: each entry with a
 // smaller number had been made by then, and one that the list does not show is gone for good. A session that moves to another server is refused there until that server
 // has seen everything that the session has seen (lastZxid). So an old copy can show an entry before me that is gone, but can never hide one that is there.
 //
@@ -21,13 +21,14 @@ import { createIfMissing, ensureNodes } from "./domain.ts";
 import {
   type LineEntry,
   entryPrefix,
+  isSpent,
   type LayoutName,
   parentFlags,
   parentOf,
   readLine,
   sequenceOf,
   sessionPrefix,
-  wrappedCounter,
+  spentCounter,
 } from "./layout.ts";
 import type { ZooKeeperLink } from "./link.ts";
 import type { TreePlace } from "./place.ts";
@@ -216,9 +217,9 @@ async function createAndList(
   if (created.status === "rejected") throw created.reason;
   const { path, czxid } = created.value;
   const entry = entryOf(claim.bid, path, czxid, claim.value);
-  if (sequenceOf(layout, parent, path) < 0) {
+  if (isSpent(sequenceOf(layout, parent, path))) {
     await link.delete(path);
-    throw wrappedCounter(parent, path.slice(parent.length + 1));
+    throw spentCounter(parent, path.slice(parent.length + 1));
   }
   if (listed.status === "fulfilled") return { entry, line: listed.value ?? [] };
   if (listed.reason instanceof Refusal) await link.delete(path);

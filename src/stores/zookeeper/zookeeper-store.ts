@@ -86,6 +86,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   readonly #shape: ShapeName;
   readonly #layout: LayoutName;
   readonly #sessions: Sessions;
+  #place: TreePlace | undefined;
   readonly #mailboxes = new Mailboxes();
 
   constructor({ address, tickMs, shape, layout, acl }: StoreSettings) {
@@ -103,10 +104,9 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
+    const recipe = RECIPES[this.#shape].claim;
     const claimOne = (claim: Claim): Promise<Claimed> =>
-      this.#ofSession<Claimed>(claim.session, call, (link, held, place) =>
-        RECIPES[this.#shape].claim(link, held, place, claim),
-      );
+      this.#ofSession<Claimed>(claim.session, call, (link, held, place) => recipe(link, held, place, claim));
     return await inTurns(claims, claimOne, AT_ONCE);
   }
 
@@ -205,7 +205,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
 
   /** Uses the session's own connection where this process has it. Taking the session over only for this would disconnect its owner. */
   async #leaveAll(session: Session, holds: readonly Hold[], signal: StopSignal): Promise<void> {
-    const held = this.#sessions.has(session) ? await this.#sessions.find(session, signal) : undefined;
+    const held = this.#sessions.known(session);
     const place = { chroot: this.#chroot, layout: this.#layout };
     try {
       const link =
@@ -219,7 +219,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
 
   async #post(questions: readonly Question[], mailbox: Mailbox, signal: StopSignal): Promise<void> {
     const link = await this.#sessions.onlooker(signal);
-    const place = await this.#place(link);
+    const place = await this.#findPlace(link);
     const post = new ZooKeeperPost(
       link,
       place,
@@ -231,32 +231,30 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     await post.stand(questions);
   }
 
-  async #place(link: ZooKeeperLink): Promise<TreePlace> {
-    return {
-      chroot: this.#chroot,
-      shape: this.#shape,
-      layout: this.#layout,
-      domain: await this.#sessions.domain(link),
-    };
+  async #findPlace(link: ZooKeeperLink): Promise<TreePlace> {
+    const domain = await this.#sessions.domain(link);
+    return (this.#place ??= { chroot: this.#chroot, shape: this.#shape, layout: this.#layout, domain });
   }
 
-  #ofSession<A>(
+  async #ofSession<A>(
     session: Session,
     call: Call,
     ask: (link: ZooKeeperLink, held: HeldSession, place: TreePlace) => Promise<A>,
   ): Promise<A | typeof LOST | Refused | Unknown> {
-    return this.#with<A | typeof LOST>(call, async (signal) => {
-      const held = await this.#sessions.find(session, signal);
-      if (held === undefined) return LOST;
-      try {
-        const link = await this.#sessions.link(held.session, signal);
-        if (session.node !== undefined) held.pass ??= await readPass(link, this.#chroot, session.node, session.id);
-        return await ask(link, held, await this.#place(link));
-      } catch (error) {
-        if (held.session.isOver || error instanceof Banned) return LOST;
-        throw error;
-      }
-    });
+    if (isGivenUp(call)) return unknown(call.signal.reason);
+    let held = this.#sessions.known(session);
+    try {
+      const signal = stopSignalOf(call);
+      held ??= await this.#sessions.find(session, signal);
+      // A server that took the session over may have granted less time than the term counts on (session.ts).
+      if (held === undefined || held.session.timeoutMs < session.ttlMs) return LOST;
+      const link = await this.#sessions.link(held.session, signal);
+      if (session.node !== undefined) held.pass ??= await readPass(link, this.#chroot, session.node, session.id);
+      return await ask(link, held, this.#place ?? (await this.#findPlace(link)));
+    } catch (error) {
+      if (held?.session.isOver === true || error instanceof Banned) return LOST;
+      return outcomeOf(error, this.#chroot);
+    }
   }
 
   #lookingOn<A>(
@@ -265,7 +263,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   ): Promise<A | Refused | Unknown> {
     return this.#with(call, async (signal) => {
       const link = await this.#sessions.onlooker(signal);
-      return await ask(link, await this.#place(link));
+      return await ask(link, await this.#findPlace(link));
     });
   }
 

@@ -47,7 +47,7 @@ describe("requests of one connection", () => {
     const answers = await Promise.all(
       ["/a", "/b", "/c"].map((path) => session.ask(getDataRequest(path, false), readData, soon())),
     );
-    expect(answers.map(({ answer }) => answer.data.toString())).toEqual(["/a", "/b", "/c"]);
+    expect(answers.map(({ data }) => data.toString())).toEqual(["/a", "/b", "/c"]);
     expect(paths).toEqual(["/a", "/b", "/c"]);
     session.leave();
   });
@@ -117,8 +117,8 @@ describe("a session", () => {
     const before = session.road(await session.connection(soon()));
     fake.dropAll();
     await expect.poll(async () => session.road(await session.connection(soon()))).not.toBe(before);
-    const { answer } = await session.ask(getDataRequest("/a", false), readData, soon());
-    expect(answer.data.toString()).toBe("there");
+    const { data } = await session.ask(getDataRequest("/a", false), readData, soon());
+    expect(data.toString()).toBe("there");
     expect(other.sessions).toEqual([session.id]);
     session.leave();
     await other.stop();
@@ -143,6 +143,20 @@ describe("a session", () => {
     expect(session.isOver).toBe(true);
     fake.accept = (asked) => asked;
     expect(await problemOf(session.connection(soon()))).toEqual({ problem: "expired", outcome: "not-applied" });
+  });
+
+  it("is over when the next server grants it less time than it has", async () => {
+    const other = await FakeZooKeeper.start();
+    other.longestMs = 3000;
+    const session = await client(other).begin(4000, soon());
+    const connection = await session.connection(soon());
+    const lost = new Promise<void>((resolve) => connection.listen(() => {}, resolve));
+    fake.dropAll();
+    await lost;
+    await session.connection(soon()).catch(() => {});
+    expect([session.isOver, other.sessions]).toEqual([true, [session.id]]);
+    session.leave();
+    await other.stop();
   });
 
   it("leaves a connection over which it is told that it has moved", async () => {
@@ -206,11 +220,12 @@ describe("what is no answer of ZooKeeper", () => {
     ["a message of negative length", Buffer.from([0xff, 0, 0, 0])],
     ["an answer to nothing", framed(99, 1n, 0, Buffer.alloc(0))],
     ["the beginning of a page", Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")],
-  ])("ends the connection: %s", async (_, bytes) => {
+  ])("ends the connection, and what waits for an answer, at once: %s", async (_, bytes) => {
     fake.answer = () => "silence";
     const session = await client().begin(4000, soon());
     const connection = await session.connection(soon());
-    const asked = problemOf(connection.ask(getDataRequest("/a", false), readData, soon()));
+    const patient = AbortSignal.timeout(60_000);
+    const asked = problemOf(connection.ask(getDataRequest("/a", false), readData, patient));
     fake.send(bytes);
     expect((await asked).outcome).toBe("unknown");
     expect(connection.isOpen).toBe(false);

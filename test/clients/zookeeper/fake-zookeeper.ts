@@ -24,6 +24,8 @@ export class FakeZooKeeper {
   /** 0: the session that was asked for is over. */
   accept: (asked: bigint) => bigint | "close" | "silence" = (asked) => (asked === 0n ? 0x1234n : asked);
   isReadOnly = false;
+  /** The longest timeout that it grants. */
+  longestMs = Infinity;
   /** The answer to the word `srvr`. */
   says = "";
   zxid = 7n;
@@ -96,7 +98,7 @@ export class FakeZooKeeper {
     if (id === "close") return void socket.destroy();
     const body = new JuteWriter()
       .int(0)
-      .int(timeoutMs)
+      .int(Math.min(timeoutMs, this.longestMs))
       .long(id)
       .bytes(Buffer.alloc(16, 1))
       .bool(this.isReadOnly)

@@ -48,9 +48,9 @@ async function standing(candidate: ReturnType<typeof createCandidate>, name: str
 async function childrenOf(host: string, node: string): Promise<number> {
   const signal = AbortSignal.timeout(10_000);
   const session = await new ZooKeeperClient(parseAddress(`zookeeper://${host}`, [])).begin(4000, signal);
-  const { answer } = await session.ask(getChildrenRequest(node, false), readChildren, signal);
+  const { names } = await session.ask(getChildrenRequest(node, false), readChildren, signal);
   await session.end(signal);
-  return answer.names.length;
+  return names.length;
 }
 
 describe.each(["latch", "selector", "kazoo"] as const)("layout %s", (layout) => {

@@ -47,12 +47,11 @@ describe.each(LAYOUTS)("the layout %s", (layout) => {
     expect(entryPrefix(layout, SESSION, asBid("a"))).not.toBe(entryPrefix(layout, SESSION, asBid("b")));
   });
 
-  it("refuses a line with a negative number, alone or beside others, and children of other layouts", () => {
-    for (const wrapped of ["-2147483648", "-000000005"]) {
-      expect(() => readLine(layout, "/x", [node("a", wrapped)])).toThrow(/has turned negative/);
-      expect(() => readLine(layout, "/x", [node("a", "2147483647"), node("b", wrapped)])).toThrow(
-        /has turned negative/,
-      );
+  it("refuses a line whose counter is at its end, by any of its entries, and children of other layouts", () => {
+    expect(readLine(layout, "/x", [node("a", "2147483646")])).toHaveLength(1);
+    for (const spent of ["2147483647", "-2147483648", "-000000005"]) {
+      expect(() => readLine(layout, "/x", [node("a", spent)])).toThrow(/is at its end/);
+      expect(() => readLine(layout, "/x", [node("a", "2147483646"), node("b", spent)])).toThrow(/is at its end/);
     }
     for (const other of LAYOUTS.filter((each) => each !== layout))
       expect(() => readLine(layout, "/x", [`${entryPrefix(other, SESSION, asBid("a"))}0000000001`])).toThrow(

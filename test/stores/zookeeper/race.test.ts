@@ -82,9 +82,8 @@ const make = (path: string, flags: number): Promise<unknown> =>
   hand.ask(createRequest(path, Buffer.alloc(0), OPEN_ACL, flags), readCreated, signal());
 const remove = (path: string): Promise<unknown> => hand.ask(deleteRequest(path), () => undefined, signal());
 const childrenOf = async (path: string): Promise<readonly string[]> =>
-  (await hand.ask(getChildrenRequest(path, false), readChildren, signal())).answer.names.toSorted();
-const read = async (path: string): Promise<NodeData> =>
-  (await hand.ask(getDataRequest(path, false), readData, signal())).answer;
+  (await hand.ask(getChildrenRequest(path, false), readChildren, signal())).names.toSorted();
+const read = async (path: string): Promise<NodeData> => await hand.ask(getDataRequest(path, false), readData, signal());
 
 describe("a path that has the other shape's children is refused, and nothing is written", () => {
   it.each([

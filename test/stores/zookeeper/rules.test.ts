@@ -25,7 +25,6 @@ import {
   readChildren,
   readCreated,
   readData,
-  readMulti,
 } from "../../../src/clients/zookeeper/messages.ts";
 import type { ZooKeeperSession } from "../../../src/clients/zookeeper/session.ts";
 import { ZooKeeperLink } from "../../../src/stores/zookeeper/link.ts";
@@ -68,7 +67,7 @@ async function claim(session: Session, name: string, bid = `b-${name}`): Promise
 const make = (path: string, flags: number, data: Buffer = Buffer.alloc(0)): Promise<unknown> =>
   hand.ask(createRequest(path, data, OPEN_ACL, flags), readCreated, signal());
 const childrenOf = async (path: string): Promise<readonly string[]> =>
-  (await hand.ask(getChildrenRequest(path, false), readChildren, signal())).answer.names;
+  (await hand.ask(getChildrenRequest(path, false), readChildren, signal())).names;
 
 describe("a line that cannot be judged is refused, and nothing is written", () => {
   it.each([
@@ -79,7 +78,8 @@ describe("a line that cannot be judged is refused, and nothing is written", () =
       "STORE_FOREIGN_DATA",
     ],
     ["nobody's", "config", "STORE_FOREIGN_DATA"],
-    ["one behind a counter that has turned negative", "_c_x-latch--2147483648", "STORE_UNSUPPORTED"],
+    ["one whose number comes after the last", "_c_x-latch--2147483648", "STORE_UNSUPPORTED"],
+    ["one with the last number", "_c_x-latch-2147483647", "STORE_UNSUPPORTED"],
   ])("with a child that is %s", async (_, child, code) => {
     const name = fresh();
     await make(`/${name}`, PERSISTENT);
@@ -94,7 +94,7 @@ it("an entry of one's own name that is bound to another session is not believed,
   expect(await claim(session, name)).toMatchObject({ kind: "granted" });
   const [node = ""] = await childrenOf(`/${name}`);
   const path = `/${name}/${node}`;
-  const { data } = (await hand.ask(getDataRequest(path, false), readData, signal())).answer;
+  const { data } = await hand.ask(getDataRequest(path, false), readData, signal());
   await hand.ask(deleteRequest(path), () => undefined, signal());
   await make(path, EPHEMERAL, data);
   expect(await claim(session, name)).toMatchObject({ kind: "refused", code: "STORE_FOREIGN_DATA" });
@@ -116,7 +116,7 @@ it("a memo is not written when the entry of its term is gone, whatever this proc
 
 it("a multi of checks is a write of its own, also if it is refused", async () => {
   const multi = async (path: string): Promise<bigint> =>
-    (await hand.ask(multiRequest("keep", [{ check: path, version: ANY }]), readMulti, signal())).zxid;
+    await hand.ask(multiRequest("keep", [{ check: path, version: ANY }]), (_, zxid) => zxid, signal());
   const [first, second, refused, last] = [
     await multi("/"),
     await multi("/"),
@@ -237,6 +237,18 @@ it("a session is ended from another process by its id and password, and nobody e
   expect(await elsewhere.release({ session, holds: [], endSession: true }, call())).toEqual({ kind: "released" });
   expect(await childrenOf(`/${name}`)).toEqual([]);
   expect(await store.keep(session, [], call())).toEqual({ kind: "session-lost" });
+  await elsewhere.close();
+});
+
+it("a session that is taken over is lost if the server grants it less time than its terms count on, and can still be ended", async () => {
+  const [opened, name] = [await open(), fresh()];
+  await claim(opened, name);
+  const elsewhere = zookeeper(urlOf(servers()));
+  // The server grants two minutes at most.
+  const session = { ...opened, ttlMs: 300_000 };
+  expect(await elsewhere.keep(session, [], call())).toEqual({ kind: "session-lost" });
+  expect(await elsewhere.release({ session, holds: [], endSession: true }, call())).toEqual({ kind: "released" });
+  expect(await childrenOf(`/${name}`)).toEqual([]);
   await elsewhere.close();
 });
 
