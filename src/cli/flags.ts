@@ -48,6 +48,14 @@ export function readDuration(flag: string, text: string): number {
   return Number(digits) * perUnit;
 }
 
+/** A timer that is longer than this fires after 1 ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Aborts after a duration. A wait of months is one of 25 days. */
+export function abortAfter(ms: number): AbortSignal {
+  return AbortSignal.timeout(Math.min(ms, LONGEST_TIMER_MS));
+}
+
 /** A whole number of at least `least`. */
 export function readCount(flag: string, text: string, least: number): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;

@@ -2,7 +2,7 @@
 import { createCandidate } from "../index.ts";
 import { resetSchedule } from "../schedule/admin.ts";
 import { NO, UsageError, YES } from "./command.ts";
-import { readDuration, readFlags } from "./flags.ts";
+import { abortAfter, readDuration, readFlags } from "./flags.ts";
 import { chooseStore, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave schedule reset NAME KEY [--to INSTANT] [--store URL] [--wait 30s]
@@ -45,7 +45,7 @@ export async function run(args: readonly string[]): Promise<number> {
   });
   try {
     const election = candidate.election(name);
-    const term = await election.campaign({ signal: AbortSignal.timeout(waitMs) }).catch((error: unknown) => {
+    const term = await election.campaign({ signal: abortAfter(waitMs) }).catch((error: unknown) => {
       if (error instanceof Error && error.name === "TimeoutError") return undefined;
       throw error;
     });

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
+import { flawOf } from "../base/text.ts";
 
 export interface Endpoint {
   readonly host: string;
@@ -84,6 +85,13 @@ export function readPem(store: string, key: string, path: string): Buffer {
 }
 
 export function decode(store: string, text: string): string {
+  const decoded = decoding(store, text);
+  const flaw = flawOf(decoded);
+  if (flaw !== undefined) throw invalidConfig(store, [`a part of the URL is no text: ${flaw}`]);
+  return decoded;
+}
+
+function decoding(store: string, text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

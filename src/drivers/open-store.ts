@@ -10,7 +10,7 @@ import { looksUnset, schemeOf } from "../base/url.ts";
 /** Rejects `CONFIG_INVALID` for a scheme without a driver. */
 export async function openStore(url: string): Promise<Store> {
   if (typeof url !== "string" || looksUnset(url)) throw noUrl(url);
-  const flaw = flawOf(url);
+  const flaw = flawOf(url.replaceAll("%00", "\0"));
   if (flaw !== undefined) throw new ConclaveError("CONFIG_INVALID", `openStore: the URL is no text: ${flaw}`);
   const driver = driverOf(url);
   if (driver === undefined) throw noDriver(url, schemeOf(url));

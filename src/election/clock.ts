@@ -7,9 +7,7 @@
 import { openSync, readSync } from "node:fs";
 import { uptime } from "node:os";
 import type { Clock, Grain, Reading, Timer } from "../base/clock.ts";
-
-/** setTimeout accepts no more than this. A longer wait wakes early, looks at the clock and waits again. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+import { LONGEST_TIMER_MS } from "../base/longest-timer.ts";
 
 /** These functions are taken when this module is loaded: a test runner that replaces them by fakes must not turn back the clock of a held term. */
 const { hrtime } = process;
@@ -40,6 +38,7 @@ function createNodeClock(platform: string): Clock {
     },
     mono: monoMs,
     wall: wallMs,
+    /** A longer wait than a timer can have wakes early, looks at the clock and waits again. */
     timer(afterMs: number, wake: () => void): Timer {
       const timeout = setTimeout(wake, Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(afterMs))));
       return { cancel: () => clearTimeout(timeout) };

@@ -164,8 +164,7 @@ export class NamedElection<T extends UnfencedTerm> implements Election<T> {
   async transfer(to: string, options: TransferOptions = {}): Promise<Transfer> {
     const call = `"${this.name}": election.transfer`;
     checkTarget(to, call);
-    checkKeys(options, ["withinMs", "token"], call);
-    withinOf(options, call);
+    withinOf(options, call, ["withinMs", "token"]);
     return await transferFromOutside(this.#home.lookout, this.name, to, options);
   }
 

@@ -178,7 +178,7 @@ export class HeldTerm implements UnfencedTerm {
   async transfer(to: string, options?: TransferOptions): Promise<TransferAnswer> {
     const call = `"${this.election}": term.transfer`;
     checkTarget(to, call);
-    const withinMs = withinOf(options, call);
+    const withinMs = withinOf(options, call, ["withinMs"]);
     this.throwIfNotLeading();
     const clock = { timer: this.#runner.timer.bind(this.#runner) };
     return await transferTerm(this, { store: this.#runner.store, clock }, to, withinMs, () => this.resign());

@@ -1,5 +1,6 @@
 // The signal of a process that was asked to stop, and a deadline for it. If something still keeps the process alive at the deadline, this is reported before the process ends.
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
+import { LONGEST_TIMER_MS } from "../base/longest-timer.ts";
 import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { busyElections } from "./twins.ts";
@@ -45,7 +46,7 @@ function checkedDeadline(options: ShutdownOptions): number {
   const problems = problemsOfKeys(options, ["exitWithinMs"]);
   if (problems.length > 0) throw invalidConfig("shutdownSignal", problems);
   const withinMs: unknown = options?.exitWithinMs ?? Infinity;
-  if (typeof withinMs === "number" && withinMs >= 0) return withinMs;
+  if (typeof withinMs === "number" && withinMs >= 0) return withinMs > LONGEST_TIMER_MS ? Infinity : withinMs;
   throw new ConclaveError(
     "CONFIG_INVALID",
     `shutdownSignal: exitWithinMs ${show(withinMs)} is not a number of milliseconds`,

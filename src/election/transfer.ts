@@ -7,6 +7,7 @@
 // Two things may go wrong after the term was given up: the candidate dies, or another candidate that has not heard of the invitation is quicker. Then another one leads, or nobody leads for one ttl at most.
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
+import { problemsOfKeys } from "../base/option-keys.ts";
 import { noAnswerTo, type Refused, type Unknown } from "../base/outcome.ts";
 import { show } from "../base/show.ts";
 import { formatToken, makeToken } from "../fencing/token.ts";
@@ -41,7 +42,10 @@ export function isNamed(candidate: string | undefined, to: string): boolean {
   );
 }
 
-export function withinOf(options: TransferOptions | undefined, call: string): number {
+/** @param known the names of all options of `call` */
+export function withinOf(options: TransferOptions | undefined, call: string, known: readonly string[]): number {
+  const problems = problemsOfKeys(options, known);
+  if (problems.length > 0) throw invalidConfig(call, problems);
   const withinMs: unknown = options?.withinMs ?? DEFAULT_WITHIN_MS;
   if (typeof withinMs === "number" && withinMs > 0 && withinMs < Infinity) return withinMs;
   throw invalidConfig(call, [`withinMs ${show(withinMs)} is not a number of milliseconds`]);
@@ -131,10 +135,11 @@ export async function transferFromOutside(
   lookout: Lookout,
   name: Name,
   to: string,
-  { withinMs = DEFAULT_WITHIN_MS, token: wanted }: TransferOptions,
+  options: TransferOptions | undefined,
 ): Promise<Transfer> {
   const { store, clock } = lookout;
   const call = `"${name}": election.transfer`;
+  const { withinMs = DEFAULT_WITHIN_MS, token: wanted } = options ?? {};
   if (!passesInvitations(store)) throw cannotInvite(store, call);
   const before = await holderOf(lookout, name);
   const leader = before && (await lookUp(lookout, name));

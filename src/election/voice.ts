@@ -2,8 +2,9 @@
 // a warning of the process, so that a wrong URL is never silent. A listener that throws or rejects does no harm (law 16).
 import { channel } from "node:diagnostics_channel";
 import { debuglog } from "node:util";
-import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
+import { ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { askedOnce } from "../base/outcome.ts";
+import { show } from "../base/show.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { levelOf, logLine } from "../telemetry/log.ts";
 import { callUser } from "./callbacks.ts";
@@ -41,6 +42,8 @@ const COUNTS_ONLY = Symbol.for("conclave.counts-only");
 
 /** A listener that takes the place of another one: if that one only counts, this one only counts too. */
 export function sameMark(own: Listener, listener: Listener): Listener {
+  if (typeof listener !== "function")
+    throw new ConclaveError("CONFIG_INVALID", `subscribe: ${show(listener)} is not a function. Pass (event) => { … }`);
   return COUNTS_ONLY in listener ? countingOnly(own) : own;
 }
 

@@ -6,6 +6,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import { fileNameOf } from "./disk.ts";
 import { Flights, type GuardNotebook } from "./flights.ts";
 import type { TokenMark, Remembered } from "./guard.ts";
@@ -21,6 +22,9 @@ export function durableFence(folder: string, options?: Verifying): Fence<Fenced 
   const verifier = verifierOf("durableFence", options, []);
   return fenceOver(new Flights(new FolderNotebook(folder), verifier));
 }
+
+/** File systems take names of 255 bytes, and the temporary file has 15 more than this. */
+const NAME_MAX = 240;
 
 /** The file of one resource. Values are texts, because JSON numbers lose digits. */
 interface Note {
@@ -58,7 +62,13 @@ class FolderNotebook implements GuardNotebook {
   }
 
   #file(resource: string): string {
-    return path.join(this.#folder, `${fileNameOf(resource)}.fence.json`);
+    const name = fileNameOf(resource);
+    if (name.length > NAME_MAX)
+      throw new ConclaveError(
+        "CONFIG_INVALID",
+        `durableFence: ${show(resource)} is too long for the name of a file. Nothing was written.`,
+      );
+    return path.join(this.#folder, `${name}.fence.json`);
   }
 }
 

@@ -13,7 +13,7 @@
 // Not promised: that the waiting ends. Work that never settles keeps newer tokens out, on purpose; `waitMs` bounds only the wait (FENCE_BUSY).
 import { ConclaveError } from "../base/errors.ts";
 import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
-import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { resourceOf, textOf, tokenOf, waitOf } from "./input.ts";
 import type { Verifier } from "./signed.ts";
 import type { Fenced, FencingToken, Signed } from "./token.ts";
 
@@ -58,7 +58,8 @@ export class Flights {
   }
 
   /** Admits and counts an operation, as soon as none with another token is in flight. */
-  async enter(resource: string, by: Fenced | Signed, waiting: Waiting = {}): Promise<Entered> {
+  async enter(resource: string, by: Fenced | Signed, { waitMs, signal }: Waiting = {}): Promise<Entered> {
+    const waiting = { waitMs: waitOf(waitMs), signal };
     const token = tokenOf(by, this.#verifier, resource);
     const text = textOf(token);
     const desk = this.#desk(resourceOf(resource));

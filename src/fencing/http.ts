@@ -14,7 +14,7 @@
 // a client that went away does not end what its request has begun.
 // Not covered: work that a handler leaves running when it settles, or does while the body of its answer streams. Await it in the handler.
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
-import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { resourceOf, textOf, tokenOf, waitOf } from "./input.ts";
 import type { Fence } from "./memory.ts";
 import { looksSigned, parseSigned } from "./signed-text.ts";
 import { type Fenced, parseToken, type Signed } from "./token.ts";
@@ -51,6 +51,7 @@ export function fencedHandler(
   handler: FencedHandler,
   { waitMs = WAIT_MS }: HttpFenceOptions = {},
 ): (request: Request) => Promise<Response> {
+  waitOf(waitMs);
   return async (request) => {
     try {
       const by = readHeader(request.headers.get(HEADER));

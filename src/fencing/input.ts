@@ -2,12 +2,10 @@
 // pass instead.
 import { ConclaveError } from "../base/errors.ts";
 import { harmless } from "../base/harmless.ts";
+import { LONGEST_TIMER_MS } from "../base/longest-timer.ts";
 import { flawOf } from "../base/text.ts";
 import { untrustedToken } from "./refusals.ts";
-import { type Fenced, type FencingToken, formatToken, type Signed } from "./token.ts";
-
-/** The text form carries 39 digits; no store counts further. */
-const VALUE_END = 10n ** 39n;
+import { type Fenced, type FencingToken, formatToken, isWritable, type Signed } from "./token.ts";
 
 /** The token of a term, or of a request that was parsed. With a verifier, only signed tokens are taken. */
 export function tokenOf(by: Fenced | Signed, verifier?: Verifies, resource: string = ""): FencingToken {
@@ -18,7 +16,7 @@ export function tokenOf(by: Fenced | Signed, verifier?: Verifies, resource: stri
   if (typeof value === "number")
     throw noToken(by, `its token's value is a number; numbers lose digits, tokens are bigint`);
   if (typeof domain !== "string" || typeof value !== "bigint" || typeof bid !== "string") throw noToken(by);
-  if (domain === "" || bid === "" || value < 0n || value >= VALUE_END) throw noToken(by, "its token is out of bounds");
+  if (domain === "" || bid === "" || !isWritable(value)) throw noToken(by, "its token is out of bounds");
   return token as unknown as FencingToken;
 }
 
@@ -53,6 +51,13 @@ export function resourceOf(resource: string): string {
     "CONFIG_INVALID",
     `a resource is named by a text that is not empty, not by ${show(resource)}.`,
   );
+}
+
+/** How long to wait: undefined for ever. A timer that is too long, or no number, would be over at once. */
+export function waitOf(waitMs: unknown): number | undefined {
+  if (waitMs === undefined || waitMs === null) return undefined;
+  if (typeof waitMs === "number" && waitMs >= 0) return waitMs > LONGEST_TIMER_MS ? undefined : waitMs;
+  throw new ConclaveError("CONFIG_INVALID", `a guard: waitMs ${show(waitMs)} is not a number of milliseconds.`);
 }
 
 function noToken(by: unknown, found: string = guess(by)): ConclaveError {

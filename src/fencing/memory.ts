@@ -2,6 +2,8 @@
 // last no longer either: a cache, a device handle, a test. For a server that may restart take durableFence.
 //
 // flights.ts says why it is safe.
+import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import { Flights, type Waiting } from "./flights.ts";
 import type { Adopted, Lowering, Move } from "./guard.ts";
 import { verifierOf, type Verifying } from "./signed.ts";
@@ -35,6 +37,9 @@ export function fenceOver(flights: Flights): Fence<Fenced | Signed> {
       leave();
     },
     async run(resource, by, work, waiting) {
+      // Before the token is installed.
+      if (typeof work !== "function")
+        throw new ConclaveError("CONFIG_INVALID", `a guard: the work ${show(work)} is not a function.`);
       const { token, leave } = await flights.enter(resource, by, waiting);
       try {
         return await work({ token });

@@ -16,7 +16,7 @@ import {
   unwrap,
   WAIT_MS,
 } from "./http.ts";
-import { resourceOf } from "./input.ts";
+import { resourceOf, waitOf } from "./input.ts";
 import type { Fence } from "./memory.ts";
 import type { Fenced, Signed } from "./token.ts";
 
@@ -36,6 +36,7 @@ export function fencedListener(
   listener: FencedListener,
   { waitMs = WAIT_MS, onError = warn }: ListenerOptions = {},
 ): (request: IncomingMessage, response: ServerResponse) => void {
+  waitOf(waitMs);
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const gone = goneSignal(response);
     try {

@@ -4,6 +4,7 @@
 // A token is (domain, value, bid): values of different domains do not compare, equal values of different bids are different terms.
 import { ConclaveError } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
+import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
 
 declare const fencingToken: unique symbol;
@@ -41,10 +42,27 @@ export function makeToken(token: {
 
 /** A token as text, `domain:value:bid`: for headers, environment variables and columns. Throws `TOKEN_MALFORMED` for what no store has made. */
 export function formatToken(token: FencingToken): string {
+  mustBeToken(token);
   const flaw = flawOf(token.domain) ?? flawOf(token.bid);
   if (flaw !== undefined)
     throw new ConclaveError("TOKEN_MALFORMED", `this token cannot be written as text, domain or bid: ${flaw}.`);
   return `${escapePart(token.domain)}:${token.value}:${escapePart(token.bid)}`;
+}
+
+/** A term without fencing has no token, and JavaScript users have no compiler that says so. */
+function mustBeToken(token: Partial<FencingToken> | null | undefined): void {
+  const { domain, value, bid } = token ?? {};
+  if (typeof domain === "string" && typeof value === "bigint" && typeof bid === "string" && isWritable(value)) return;
+  const message = `${show(token)} is not a token that a store made. Pass term.token; a term of a store that cannot fence has none.`;
+  throw new ConclaveError("TOKEN_MALFORMED", message);
+}
+
+/** The text form carries 39 digits; no store counts further. */
+const VALUE_END = 10n ** 39n;
+
+/** Whether the value of a token can be written as text, and read back. */
+export function isWritable(value: bigint): boolean {
+  return value >= 0n && value < VALUE_END;
 }
 
 const FORM = /^([^:]*):([0-9]{1,39}):([^:]*)$/;
@@ -77,9 +95,8 @@ function malformed(text: unknown): ConclaveError {
       "TOKEN_MALFORMED",
       "this is a signed token, which parseToken does not read. Pass { signed: text } to a guard with verify.",
     );
-  const shown = JSON.stringify(String(text).slice(0, 80));
   return new ConclaveError(
     "TOKEN_MALFORMED",
-    `${shown} is not a token: domain:value:bid was expected, the value in decimal. Send formatToken(term.token) unchanged.`,
+    `${show(text)} is not a token: domain:value:bid was expected, the value in decimal. Send formatToken(term.token) unchanged.`,
   );
 }

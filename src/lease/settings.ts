@@ -99,8 +99,8 @@ export function resolveSettings(
   found: readonly string[] = [],
 ): Settings {
   if (typeof guarantee !== "object") throw invalidConfig(call, found);
-  const ttlMs = input.ttlMs ?? DEFAULT_TTL_MS;
-  const drainMs = input.drainMs ?? Math.floor(ttlMs / 5);
+  const ttlMs = asNumber(input.ttlMs ?? DEFAULT_TTL_MS);
+  const drainMs = asNumber(input.drainMs ?? Math.floor(ttlMs / 5));
   const renewal = input.renewal ?? "loop";
   const margins: Margins = Object.freeze({
     rho: input.rho ?? DEFAULT_RHO,
@@ -111,9 +111,9 @@ export function resolveSettings(
   const problems = [
     ...found,
     ...problemsOfId(input.id),
-    ...problemsOfTtl(ttlMs, guarantee),
+    ...problemsOfTtl(input.ttlMs ?? DEFAULT_TTL_MS, guarantee),
     ...problemsOfGuarantee(guarantee),
-    ...problemsOfDrain(ttlMs, drainMs, pace),
+    ...problemsOfDrain(ttlMs, input.drainMs ?? drainMs, pace),
     ...problemsOfRenewal(renewal, guarantee),
     ...problemsOfStall(input, ttlMs, pace),
     ...problemsOfNode(input.node, guarantee),
@@ -143,6 +143,11 @@ export function resolveSettings(
     guarantee,
     ...(input.node === undefined ? {} : { node: input.node }),
   });
+}
+
+/** Nothing can be computed from what is no number; the message shows what was passed. */
+function asNumber(value: unknown): number {
+  return typeof value === "number" ? value : Number.NaN;
 }
 
 /** A candidate that believes it can be banned, and cannot be, is worse than none. */

@@ -262,22 +262,26 @@ export class ControllerHost {
     this.#isIndexStale = true;
     if (this.#isIndexing) return;
     this.#isIndexing = true;
-    this.#track(this.#writeIndex().finally(() => (this.#isIndexing = false)));
+    this.#track(this.#writeIndexes());
+  }
+
+  /** It ends in the same step in which it has seen that nothing is stale: a change that came between the two would not be written. */
+  async #writeIndexes(): Promise<void> {
+    while (this.#isIndexStale && !this.#stop.signal.aborted) await this.#writeIndex();
+    this.#isIndexing = false;
   }
 
   async #writeIndex(): Promise<void> {
     const { term, plan, group, report, clock } = this.#options;
-    while (this.#isIndexStale && !this.#stop.signal.aborted) {
-      await nap(INDEX_GAP_MS, this.#stop.signal, clock);
-      if (this.#stop.signal.aborted) return;
-      this.#isIndexStale = false;
-      const index: Index = { ...plan.layout, domain: term.token.domain, revisions: [...this.#revisions] };
-      try {
-        await writeReservedMemo(term, INDEX_KEY, formatIndex(index));
-      } catch (error) {
-        if (!this.#stop.signal.aborted) report(asError(`"${group}": the index could not be written`, error));
-        return this.#end();
-      }
+    await nap(INDEX_GAP_MS, this.#stop.signal, clock);
+    if (this.#stop.signal.aborted) return;
+    this.#isIndexStale = false;
+    const index: Index = { ...plan.layout, domain: term.token.domain, revisions: [...this.#revisions] };
+    try {
+      await writeReservedMemo(term, INDEX_KEY, formatIndex(index));
+    } catch (error) {
+      if (!this.#stop.signal.aborted) report(asError(`"${group}": the index could not be written`, error));
+      this.#end();
     }
   }
 

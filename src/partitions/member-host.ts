@@ -153,22 +153,25 @@ export class MemberHost {
     this.#acks = acks;
     if (this.#isStating) return;
     this.#isStating = true;
-    void this.#stateAll().finally(() => (this.#isStating = false));
+    void this.#stateAll();
   }
 
+  /** Never rejects. It ends in the same step in which it has seen that there is nothing left to write: acks that came between the two would not be written. */
   async #stateAll(): Promise<void> {
+    while (this.#acks !== undefined && this.#options.term.isHeld()) await this.#stateOnce(this.#acks);
+    this.#isStating = false;
+  }
+
+  async #stateOnce(acks: readonly Ack[]): Promise<void> {
     const { term, weight, zone, clock, report, group } = this.#options;
-    while (this.#acks !== undefined && term.isHeld()) {
-      const acks = this.#acks;
-      this.#acks = undefined;
-      try {
-        await writeReservedMemo(term, MEMBER_KEY, formatStatement({ weight, zone, acks }));
-      } catch (error) {
-        if (!term.isHeld()) return;
-        this.#acks ??= acks;
-        report(asError(`this member of "${group}" could not say what it leads`, error));
-        await nap(AGAIN_MS, term.signal, clock);
-      }
+    this.#acks = undefined;
+    try {
+      await writeReservedMemo(term, MEMBER_KEY, formatStatement({ weight, zone, acks }));
+    } catch (error) {
+      if (!term.isHeld()) return;
+      this.#acks ??= acks;
+      report(asError(`this member of "${group}" could not say what it leads`, error));
+      await nap(AGAIN_MS, term.signal, clock);
     }
   }
 }

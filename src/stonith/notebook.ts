@@ -44,16 +44,28 @@ export class Notebook {
   note({ settled, gone }: Notes): void {
     if (settled.length + gone.length === 0) return;
     this.#due = merged(this.#due, { settled, gone });
-    this.#writing ??= this.#write().finally(() => (this.#writing = undefined));
+    this.#begin();
+  }
+
+  #begin(): void {
+    if (this.#writing !== undefined || !this.#isDue()) return;
+    this.#writing = this.#write().finally(() => {
+      this.#writing = undefined;
+      this.#begin(); // a note may have come since the last look at what is due
+    });
+  }
+
+  #isDue(): boolean {
+    return !this.#signal.aborted && this.#due.settled.length + this.#due.gone.length > 0;
   }
 
   /** Resolves when everything is noted, or the signal has aborted. */
   async flush(): Promise<void> {
-    await this.#writing;
+    while (this.#writing !== undefined) await this.#writing;
   }
 
   async #write(): Promise<void> {
-    while (!this.#signal.aborted && this.#due.settled.length + this.#due.gone.length > 0)
+    while (this.#isDue())
       try {
         await this.#writeOnce();
       } catch (error) {

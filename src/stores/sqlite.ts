@@ -7,8 +7,10 @@
 // Not promised: anything beyond one host, and a file that is restored from a backup. docs/stores/sqlite.md has it in sentences.
 import { homedir } from "node:os";
 import path from "node:path";
-import { invalidConfig } from "../base/errors.ts";
+import { type ConclaveError, invalidConfig } from "../base/errors.ts";
 import { problemsOfKeys } from "../base/option-keys.ts";
+import { show } from "../base/show.ts";
+import { flawOf } from "../base/text.ts";
 import type { FencedStore, Reopenable, ShowsLife } from "./contract.ts";
 import { BINDINGS, type BindingName, type SqliteDatabase } from "../clients/sqlite/binding.ts";
 import { guaranteeOf } from "./sqlite/guarantee.ts";
@@ -37,9 +39,12 @@ export function sqlite(
   const problems = problemsOfKeys(options, OPTIONS);
   if (problems.length > 0) throw invalidConfig("sqlite", problems);
   if (typeof source === "object") return fromDatabase(source);
+  if (source !== undefined && typeof source !== "string") throw noSource();
   const asked = source?.toLowerCase().startsWith("sqlite:") === true ? parseUrl(source) : { path: source ?? "" };
   const binding = options.binding ?? ("binding" in asked ? asked.binding : undefined);
   checkBinding(binding);
+  const flaw = flawOf(asked.path);
+  if (flaw !== undefined) throw invalidConfig("sqlite", [`${show(asked.path)} is not the path of a file: ${flaw}`]);
   if (asked.path === MEMORY) return inMemory({ path: MEMORY, binding, makeFolder: false });
   const makeFolder = asked.path === "";
   const file = path.resolve(makeFolder ? defaultPath() : asked.path);
@@ -47,12 +52,15 @@ export function sqlite(
 }
 
 function fromDatabase(database: SqliteDatabase): SqliteStore {
-  if (typeof database?.prepare !== "function" || typeof database.exec !== "function")
-    throw invalidConfig("sqlite", [
-      "what was passed is neither a path nor an open database of node:sqlite, better-sqlite3 or libsql",
-    ]);
+  if (typeof database?.prepare !== "function" || typeof database.exec !== "function") throw noSource();
   const file = pathOf(database);
   return file === undefined ? inMemory({ database }) : fromFile({ database }, file, urlOf(file, undefined));
+}
+
+function noSource(): ConclaveError {
+  return invalidConfig("sqlite", [
+    "what was passed is neither a path nor an open database of node:sqlite, better-sqlite3 or libsql",
+  ]);
 }
 
 function fromFile(

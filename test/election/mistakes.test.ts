@@ -27,6 +27,11 @@ describe("an option that does not exist is refused, with the one that was meant"
     ["shutdownSignal", async () => shutdownSignal(wrong({ exitWithin: 5 })), /did you mean exitWithinMs\?$/],
     ["postgres", async () => postgres("postgres://h/x", wrong({ createTable: false })), /did you mean createTables\?$/],
     [
+      "term.transfer",
+      async () => candidate.withLock("t", (term) => term.transfer("other", wrong({ withinMS: 5 }))),
+      /did you mean withinMs\?$/,
+    ],
+    [
       "elect",
       async () => elect("x", wrong<{ store: typeof store }>("memory:")),
       /the options are a string, not an object/,
@@ -36,6 +41,18 @@ describe("an option that does not exist is refused, with the one that was meant"
       code: "CONFIG_INVALID",
       message: expect.stringMatching(said),
     });
+  });
+});
+
+describe("what is no number, and what is no function, is refused by its name", () => {
+  it.each<readonly [string, () => unknown, RegExp]>([
+    ["ttlMs, a bigint", () => createCandidate({ store, ttlMs: wrong(5000n) }), /ttlMs 5000n is not a number/],
+    ["ttlMs, a symbol", () => createCandidate({ store, ttlMs: wrong(Symbol("s")) }), /ttlMs Symbol\(s\) is not a/],
+    ["drainMs", () => createCandidate({ store, drainMs: wrong(5n) }), /1 problem · drainMs 5n is not a number/],
+    ["a listener of a candidate", () => createCandidate({ store }).subscribe(wrong(undefined)), /is not a function/],
+    ["a listener of an election", () => elect("x", { store }).subscribe(wrong({})), /\{\} is not a function/],
+  ])("%s", (_what, act, said) => {
+    expect(act).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringMatching(said) }));
   });
 });
 

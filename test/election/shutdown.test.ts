@@ -70,6 +70,20 @@ it("a process that does not end by itself is ended at its deadline, and says wha
   expect(said).toMatch(/\d × Timeout, a timer/);
 });
 
+it("a deadline of a month lets the work drain: a timer that is too long would fire at once", async () => {
+  const script = `
+    import { elect, shutdownSignal } from "conclave";
+    import { memory } from "conclave/stores/memory";
+    const drain = async (term) => { console.log("leading"); await term.ended; setTimeout(() => console.log("drained"), 50); };
+    await elect("x", { store: memory() }).lead(drain, { signal: shutdownSignal({ exitWithinMs: 2_592_000_000 }) });`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: root, stdio: "pipe" });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  child.stdout.once("data", () => child.kill("SIGTERM"));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  expect([said, code]).toEqual(["leading\ndrained\n", 0]);
+});
+
 it("without a deadline, work that goes on after the signal is named in a warning", async () => {
   const script = `
     const later = setTimeout;

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCandidate, elect, formatToken, openStore, parseToken } from "conclave";
 import { durableFence, fencedHandler, fencingHeaders, fileFence, memoryFence } from "conclave/fencing";
 import { type asBid, type Claim, type Session, VACANT } from "conclave/stores/contract";
+import { etcd } from "conclave/stores/etcd";
 import { sqlite } from "conclave/stores/sqlite";
 import { fakeStore } from "conclave/testing";
 import { flawOf } from "../../src/base/text.ts";
@@ -29,6 +30,35 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it("whole pairs and every other character pass", () => {
   expect(flawOf("😀 ä 漢 \u200D \uFFFD")).toBeUndefined();
+});
+
+it("an escaped NUL opens no store either: some clients take what is before it", async () => {
+  const hidden = [
+    "sqlite:/tmp/a%00b",
+    "memory:a%00b",
+    "postgres://127.0.0.1/a%00b",
+    "redis://127.0.0.1/0?conclave_prefix=%00",
+  ];
+  for (const url of hidden) await expect(openStore(url)).rejects.toMatchObject(invalid);
+  expect(() => sqlite("sqlite:/tmp/a%00b")).toThrow(expect.objectContaining(invalid));
+  expect(() => etcd("etcd://user%00:word@127.0.0.1")).toThrow(expect.objectContaining(invalid));
+});
+
+it("what is no token is not written as one", () => {
+  const malformed = expect.objectContaining({ code: "TOKEN_MALFORMED" });
+  const token = parseToken("d:1:b");
+  for (const other of [
+    undefined,
+    null,
+    "d:1:b",
+    1n,
+    {},
+    { ...token, value: 1 },
+    { ...token, value: -1n },
+    { ...token, value: 10n ** 39n },
+  ])
+    expect(() => formatToken(other as never)).toThrow(malformed);
+  expect(formatToken(makeToken({ ...token, value: 10n ** 39n - 1n }))).toBe(`d:${"9".repeat(39)}:b`);
 });
 
 describe.each(BAD)("%s", (what, text) => {
@@ -60,6 +90,7 @@ describe.each(BAD)("%s", (what, text) => {
 
   it("opens no store", async () => {
     await expect(openStore(`memory:${text}`)).rejects.toMatchObject(invalid);
+    expect(() => sqlite(path.join(folder, `${text}.db`))).toThrow(expect.objectContaining(invalid));
   });
 
   it("names no resource", async () => {

@@ -47,6 +47,13 @@ describe("durableFence after a restart", () => {
     expect(await codeOf(durableFence(folder).raise("ledger", by(1)))).toBe("TOKEN_STALE");
   });
 
+  it("refuses a name that no file can have, and takes the longest that one can", async () => {
+    const fence = durableFence(newFolder());
+    expect(await codeOf(fence.raise("x".repeat(240), by(2)))).toBe("admitted");
+    expect(await codeOf(fence.raise("x".repeat(241), by(2)))).toBe("CONFIG_INVALID");
+    expect(await codeOf(fence.raise("ä".repeat(50), by(2)))).toBe("CONFIG_INVALID");
+  });
+
   it("ignores a torn temporary file, and leaves none", async () => {
     const folder = newFolder();
     await durableFence(folder).raise("ledger", by(2));

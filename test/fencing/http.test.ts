@@ -83,6 +83,13 @@ describe("fencedHandler", () => {
     expect((await serve(ask(1))).status).toBe(412);
   });
 
+  it("takes no number of milliseconds that is none", () => {
+    const invalid = expect.objectContaining({ code: "CONFIG_INVALID" });
+    const waitMs = Number.NaN;
+    expect(() => fencedHandler(memoryFence(), "ledger", slow().handler, { waitMs })).toThrow(invalid);
+    expect(() => fencedListener(memoryFence(), "ledger", async () => {}, { waitMs })).toThrow(invalid);
+  });
+
   it("counts a request whose client has gone until its handler has ended", async () => {
     const { handler, end, begun } = slow();
     const serve = fencedHandler(memoryFence(), "ledger", handler, { waitMs: 30 });

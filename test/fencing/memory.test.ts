@@ -101,6 +101,33 @@ describe.each<[string, () => Fence]>([
     await fence.raise("ledger", by(2));
   });
 
+  it.each([Infinity, 2 ** 31, 2 ** 40])(
+    "waits without end for %d ms: a timer that is too long would fire at once",
+    async (waitMs) => {
+      const fence = make();
+      const stuck = task();
+      const running = fence.run("ledger", by(1), stuck.work);
+      await turn();
+      const newer = fence.run("ledger", by(2), () => "begun", { waitMs });
+      const first = await Promise.race([newer, new Promise((resolve) => setTimeout(() => resolve("waits"), 20))]);
+      expect(first).toBe("waits");
+      stuck.end();
+      await running;
+      expect(await newer).toBe("begun");
+    },
+  );
+
+  it.each([Number.NaN, -1, "5"])(
+    "refuses to wait for %s ms, and work that is none, before it installs a token",
+    async (waitMs) => {
+      const fence = make();
+      const invalid = { code: "CONFIG_INVALID" };
+      await expect(fence.run("ledger", by(2), () => {}, { waitMs: waitMs as number })).rejects.toMatchObject(invalid);
+      await expect(fence.run("ledger", by(2), undefined as never)).rejects.toMatchObject(invalid);
+      await fence.raise("ledger", by(1));
+    },
+  );
+
   it("gives up waiting when its signal aborts, also before the call", async () => {
     const fence = make();
     const stuck = task();

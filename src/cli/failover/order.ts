@@ -2,7 +2,7 @@
 import { choiceNow, giveOrder, statusOf } from "../../failover/index.ts";
 import { createCandidate } from "../../index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "../command.ts";
-import { readDuration, readFlags } from "../flags.ts";
+import { abortAfter, readDuration, readFlags } from "../flags.ts";
 import { COMMON, type FailoverSetup, setUp } from "./setup.ts";
 
 const OPTIONS = {
@@ -85,7 +85,7 @@ async function give(
   process.stderr.write(
     `conclave failover: the order is given, and waits up to ${wait} for the leading monitor. It stands even if you interrupt this command.\n`,
   );
-  const answer = await giveOrder(candidate, config.name, wanted, AbortSignal.timeout(waitMs));
+  const answer = await giveOrder(candidate, config.name, wanted, abortAfter(waitMs));
   if (answer === undefined) {
     process.stderr.write(
       `conclave failover: no monitor has answered within ${wait}. The order stands: a leader that comes later obeys it. conclave failover status shows who is there.\n`,

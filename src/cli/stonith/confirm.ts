@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline/promises";
 import { giveStonithOrder, meaningOf, type Shown, shownOf, stonithStatus } from "../../stonith/index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "../command.ts";
-import { onlyName, readDuration, readFlags } from "../flags.ts";
+import { abortAfter, onlyName, readDuration, readFlags } from "../flags.ts";
 import { asJson, checkNode, COMMON, operator, type StonithSetup, withSetup } from "./setup.ts";
 
 const SAYS = {
@@ -92,7 +92,7 @@ async function order(
   { node, says, shown, waitMs, isJson }: Confirmation,
 ): Promise<number> {
   const wanted = { kind: "confirm", node, says, by: operator(), ...shown } as const;
-  const answer = await giveStonithOrder(candidate, config.election, wanted, AbortSignal.timeout(waitMs));
+  const answer = await giveStonithOrder(candidate, config.election, wanted, abortAfter(waitMs));
   if (answer === undefined) {
     process.stderr.write(
       "conclave stonith: no leader has answered. A confirmation is answered by the leader: start a candidate, which will hear it if it comes soon. conclave stonith status shows who leads.\n",

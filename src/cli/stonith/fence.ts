@@ -10,7 +10,7 @@ import {
   untilOff,
 } from "../../stonith/index.ts";
 import { NO, UNKNOWN, YES } from "../command.ts";
-import { onlyName, readDuration, readFlags } from "../flags.ts";
+import { abortAfter, onlyName, readDuration, readFlags } from "../flags.ts";
 import {
   asJson,
   checkNode,
@@ -36,7 +36,7 @@ const OPTIONS = {
 export async function fence(args: readonly string[]): Promise<number> {
   const { values, positionals } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: true });
   const node = onlyName(positionals, "NODE");
-  const signal = AbortSignal.timeout(readDuration("--wait", values.wait));
+  const signal = abortAfter(readDuration("--wait", values.wait));
   const { node: from } = values;
   return await withSetup(values, { devices: values["dry-run"] || from !== undefined }, async (setup) => {
     checkNode(setup, node);

@@ -1,7 +1,7 @@
 // What the scripts do beyond the contract: what they leave at the server, what they do not do, and how many requests a candidate sends.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCandidate } from "conclave";
-import { asBid, type UnfencedStore, VACANT } from "conclave/stores/contract";
+import { asBid, type Session, type UnfencedStore, VACANT } from "conclave/stores/contract";
 import { redis } from "conclave/stores/redis";
 import * as server from "../../../scripts/servers/redis.mjs";
 import { useServers } from "../../support/servers.ts";
@@ -55,6 +55,43 @@ it("a session that is given up before its opening arrives is not opened", async 
   const session = { id: "late", candidate: "c", ttlMs: 5000 };
   await store.release({ session, holds: [], endSession: true }, call());
   expect((await store.keep({ nonce: "late", candidate: "c", ttlMs: 5000 }, [], call())).kind).toBe("session-lost");
+});
+
+describe("a session that has run out stays over, also if the server's clock is set back after", () => {
+  const SEEN: readonly (readonly [
+    by: string,
+    see: (mine: UnfencedStore, nonce: string, session: Session) => Promise<unknown>,
+  ])[] = [
+    ["its own renewal", (mine, _nonce, session) => mine.keep(session, [], call())],
+    ["its own opening", (mine, nonce) => mine.keep({ nonce, candidate: "c", ttlMs: 5000 }, [], call())],
+    ["a rival that takes its seat", async (mine) => hold(mine, await open(mine), "x")],
+  ];
+  it.each(SEEN)("%s", async (by, see) => {
+    const prefix = `back-${by.replaceAll(" ", "-")}`;
+    const mine = redis(url(), { prefix });
+    const nonce = `nonce ${by}`;
+    const opened = await mine.keep({ nonce, candidate: "c", ttlMs: 5000 }, [], call());
+    if (opened.kind !== "kept") return expect.unreachable();
+    const { session } = opened;
+    const held = await hold(mine, session, "x");
+    await byHand(url(), "HSET", `${prefix}:session:${session.id}`, "until", "1");
+    await see(mine, nonce, session);
+    await byHand(url(), "HSET", `${prefix}:session:${session.id}`, "until", `${Date.now() + 3_600_000}`);
+    expect((await mine.keep(session, [held], call())).kind).toBe("session-lost");
+    await mine.close();
+  });
+});
+
+it("a hash of somebody else in the place of a seat is refused, and stays", async () => {
+  const mine = redis(url(), { prefix: "hash" });
+  await byHand(url(), "HSET", "hash:seat:x", "colour", "blue");
+  const [claimed] = await mine.claim(
+    [{ session: await open(mine), name: "x", bid: asBid("b.1"), over: VACANT, value: "" }],
+    call(),
+  );
+  expect(claimed).toMatchObject({ kind: "refused", code: "STORE_FOREIGN_DATA" });
+  expect(await byHand(url(), "HGETALL", "hash:seat:x")).toEqual(["colour", "blue"]);
+  await mine.close();
 });
 
 it("of several claims in one request none is written if one of them finds what is not ours", async () => {

@@ -234,6 +234,23 @@ it("forgets sessions that held nothing and ran out, and ended ones but the lates
   await store.close();
 });
 
+it("sessions of another boot, or of another time namespace, do not run out by the clock of this process", async () => {
+  const file = newFile();
+  const store = sqlite(file);
+  for (const nonce of ["boot", "clock"]) await store.keep({ nonce, candidate: "c", ttlMs: 100 }, [], call());
+  const database = new Database(file);
+  database.exec("UPDATE conclave_session SET boot = 'another' WHERE id = 'boot'");
+  database.exec("UPDATE conclave_session SET clock = 'another' WHERE id = 'clock'");
+  await store.keep({ nonce: "later", candidate: "c", ttlMs: 100 }, [], { ...call(), sentAtMs: 1_000_000 });
+  expect(database.prepare("SELECT id FROM conclave_session WHERE ended IS NULL ORDER BY id").all()).toEqual([
+    { id: "boot" },
+    { id: "clock" },
+    { id: "later" },
+  ]);
+  database.close();
+  await store.close();
+});
+
 describe("the socket", () => {
   it("is recorded by its name, so that a container with another path to the folder finds it", async () => {
     const file = newFile();
