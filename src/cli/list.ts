@@ -1,5 +1,5 @@
 // `conclave list`: the elections that a store knows of, and who leads each. Looks, and so hints.
-import { askedOnce, noAnswerTo } from "../base/outcome.ts";
+import { askedOnce, noAnswerToRead } from "../base/outcome.ts";
 import { ConclaveError, createCandidate, isConclaveError, type Leader, type Store } from "../index.ts";
 import type { ListedNames, ListsNames } from "../stores/contract.ts";
 import { type MarkedSchedule, schedulesOf } from "../schedule/admin.ts";
@@ -165,7 +165,7 @@ async function namesOf(
     throw new ConclaveError(code, askedOnce(message), { retryable, cause });
   }
   if (isConclaveError(cause)) throw cause;
-  const message = `${store.guarantee.store}: ${noAnswerTo("a list of the elections", cause)}. Try again.`;
+  const message = noAnswerToRead(store.guarantee.store, "the question which elections there are", cause);
   throw new ConclaveError("STORE_TIMEOUT", message, { cause });
 }
 

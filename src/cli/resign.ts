@@ -1,6 +1,6 @@
 // `conclave resign NAME`: asks the leader of one term to hand over, and waits until that term leads no longer. The request names the token of that term, so
 // that it cannot end the next one, however late it arrives. It ends nothing by itself: the leader's work drains first, and only then the store is told.
-import { noAnswerTo } from "../base/outcome.ts";
+import { noAnswerTo, noAnswerToRead } from "../base/outcome.ts";
 import { ConclaveError, createCandidate, type Election, isConclaveError, type Leader, type Store } from "../index.ts";
 import type { AsksToLeave, Call, Holder, Refused, Token, Unknown } from "../stores/contract.ts";
 import { NO, UsageError, YES } from "./command.ts";
@@ -140,7 +140,10 @@ class ResignRequest {
   async #ask(token: Token): Promise<boolean> {
     const answer = await this.#store.askToLeave(this.#name, token, this.#call());
     if (answer.kind === "asked" || answer.kind === "not-leading") return true;
-    throw errorOf(answer, "the request");
+    throw errorOf(answer, (cause) => {
+      const store = this.#store.guarantee.store;
+      return `${store}: ${noAnswerTo("the request to hand over", cause)}. The leader may hear it all the same. To ask again does no harm.`;
+    });
   }
 
   async #leads({ domain, value, bid }: Token): Promise<boolean> {
@@ -151,7 +154,10 @@ class ResignRequest {
 
   async #holder(): Promise<Holder | undefined> {
     const looked = await this.#store.look([{ name: this.#name }], this.#call());
-    if (looked.kind !== "seen") throw errorOf(looked, "a look");
+    if (looked.kind !== "seen")
+      throw errorOf(looked, (cause) =>
+        noAnswerToRead(this.#store.guarantee.store, `the question who leads "${this.#name}"`, cause),
+      );
     return looked.seats[0]?.holder;
   }
 
@@ -177,16 +183,11 @@ function tokenOf({ candidate, token, domain, bid }: Holder, store: Store): Token
   );
 }
 
-function errorOf(outcome: Refused | Unknown, what: string): ConclaveError {
-  if (outcome.kind === "refused")
-    return new ConclaveError(outcome.code, outcome.message, { retryable: outcome.retryable, cause: outcome.cause });
-  return new ConclaveError(
-    "STORE_TIMEOUT",
-    `${noAnswerTo(what, outcome.cause)}; it may or may not have been applied.`,
-    {
-      cause: outcome.cause,
-    },
-  );
+function errorOf(outcome: Refused | Unknown, whenSilent: (cause: unknown) => string): ConclaveError {
+  const { cause } = outcome;
+  return outcome.kind === "refused"
+    ? new ConclaveError(outcome.code, outcome.message, { retryable: outcome.retryable, cause })
+    : new ConclaveError("STORE_TIMEOUT", whenSilent(cause), { cause });
 }
 
 function asJson(election: string, { outcome, asked, leader }: Result): string {
