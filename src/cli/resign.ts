@@ -11,19 +11,19 @@ import { chooseStore, missingFile, onlyLooking, STORE_HELP } from "./store.ts";
 export const help: string = `usage: conclave resign NAME [--store URL] [--token N] [--timeout 30s] [--json]
 
 Asks the leader of NAME to hand over, and waits until its term leads no longer. The leader's signal aborts, its work drains, and then another candidate leads.
-If no other stands, the same one leads again after a pause, with a new token.
-The request is for the term that leads now, or for the one of --token. One that arrives late ends no later term.
+If no other candidate stands, the same one leads again after a pause, with a new token.
+The request names one term: the one that leads now, or the one of --token. If the request arrives late, it ends no later term.
 
 ${STORE_HELP}
   --token N     only the term with this token; if another leads already, nothing is asked and the exit code is 0
   --timeout 30s
-                how long to wait. The request stays with the store: a leader that is slow hands over later
+                how long to wait. After that the request stays in the store: a leader that is slow hands over later
   --json        one JSON object: {"election", "outcome", "asked": {"id", "token"} | null, "leader": {"id", "token", "value"} | null}.
                 The outcome is one of handed-over, ended-before, still-leads, nobody-leads, no-such-token
 
-Not on etcd, ZooKeeper and Redis, which have no place for such a request. End the leader's process with SIGTERM there.
+This does not work on etcd, ZooKeeper and Redis, which have no place for such a request. Send SIGTERM to the leader's process there.
 
-Exit codes: 0 that term leads no longer, 1 it still leads, or nobody leads, or there is no such token yet,
+Exit codes: 0 that term leads no longer, 1 it still leads, or nobody leads, or no term has that token yet,
 2 not understood, 3 it could not be asked or found out (the reason is on stderr, with its code).
 `;
 
