@@ -51,3 +51,8 @@ export function noAnswerTo(what: string, cause: unknown): string {
   if (late !== undefined) return `no answer to ${what} within ${late}`;
   return `no answer to ${what}${said === "" ? "" : ` (${said.length > 200 ? `${said.slice(0, 199)}…` : said})`}`;
 }
+
+/** The message for a caller that has asked once for something that changes nothing. */
+export function noAnswerToRead(store: string, what: string, cause: unknown): string {
+  return `${store}: ${noAnswerTo(what, cause)}. Nothing was changed. Is the store running, is its address right, and do both sides use TLS or neither?`;
+}

@@ -13,22 +13,19 @@ import { sayStore } from "./store.ts";
 export const help: string = `usage: conclave demo [--once | --rounds N] [--ttl DURATION] [--json]
        conclave demo --simulated [--seed N] [--json]
 
-Starts three real candidate processes on a sqlite: store in a private temporary folder, and a ledger that a fence guards. Then, round after round:
-the leader is killed (SIGKILL) and another takes over; that one is stopped (SIGSTOP) past its ttl with a write under way, and a third takes over;
-the stopped one goes on (SIGCONT), writes with its old token, and the ledger refuses it. Ends with who led when, and with a verdict from the log that
-the processes wrote themselves, which is kept.
+Starts three real candidate processes on a sqlite: store in a private temporary folder. The leader writes to a ledger that a guard protects. In each round the leader is killed (SIGKILL), and another process takes over. That one is stopped (SIGSTOP) for longer than its ttl, in the middle of a write, and a third process takes over. The stopped one goes on (SIGCONT) and writes with its old token, and the ledger refuses the write. At the end the demo prints who led when, and judges from the log that the processes have written whether two led at once. The log is kept.
 
   --once            one round, then end (also if stdout is no terminal)
-  --rounds N        so many rounds; else until Ctrl-C
-  --ttl DURATION    how long a silent leader is waited for, 500ms to 1m (default 2s)
-  --json            no story; a JSON object after each round, the last one when all processes have ended: {"ok", "rounds", "ttlMs", "failovers": [{"how", "from", "fromToken", "to",
+  --rounds N        N rounds, then end (default: until Ctrl-C)
+  --ttl DURATION    how long the others wait for a silent leader, 500ms to 1m (default 2s)
+  --json            in place of the story a JSON object after each round, the last one when all processes have ended: {"ok", "rounds", "ttlMs", "failovers": [{"how", "from", "fromToken", "to",
                     "toToken", "ms"}], "staleWrites": [{"who", "token", "newest", "refused"}], "terms", "entries", "overlaps", "problems",
                     "summary", "log"}. A failover's ms is from the signal to the first entry of the successor that the ledger took.
-  --simulated       no processes: one simulated election, the same for the same --seed N (default 1)
+  --simulated       one simulated election, without processes; the same for the same --seed N (default 1)
 
-NO_COLOR is honoured. Needs SQLite (Node 22.13 or later, or npm install libsql), and Linux or macOS; --simulated needs neither.
+With NO_COLOR in the environment it prints no colors. It needs SQLite (Node 22.13 or later, or npm install libsql), and Linux or macOS; --simulated needs neither.
 
-Exit codes: 0 all that was shown is true, 1 it is not, 2 the command line was not understood, 3 it could not be shown, 130 interrupted before the first round was over.
+Exit codes: 0 there was no overlap and every stale write was refused, 1 something else happened, 2 the command line was not understood, 3 it could not be shown, 130 interrupted before the first round was over.
 `;
 
 const INTERRUPTED = 130;

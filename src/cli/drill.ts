@@ -18,17 +18,14 @@ import { chooseStore, onlyLooking, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave drill [--store URL] [--rounds N] [--faults LIST] [options]
 
-Starts real candidate processes on your store and lets things happen to the leader: killed, stopped past its ttl with a write under way, told to
-resign, cut off from the store. Each candidate stamps, asks whether it holds the term, then writes to a resource that compares tokens. Judged from
-outside: did two hold at one instant; was a stale write accepted; how long was nobody in charge. Uses one election of its own, and leaves nothing behind
-but that name's counter; in PostgreSQL, for a day, its ended sessions, too.
+Starts real candidate processes on your store and causes faults to the one that leads: it is killed, stopped for longer than its ttl in the middle of a write, told to resign, or cut off from the store. Each candidate reads the clock, asks whether it holds the term, and then writes to a resource that compares tokens. The drill judges from outside whether two led at one instant, whether a stale write was accepted, and how long nobody led. It uses an election of its own, and leaves nothing behind but the counter of that name and, in PostgreSQL for a day, the sessions that have ended.
 
 ${STORE_HELP}
-  --rounds N        of each fault (default 10)
-  --faults LIST     of crash,pause,resign,cut (default: all that can be done here; cut needs Linux, root and a store on a network)
-  --ttl 3s          of the candidates
-  --candidates N    2 to 20 (default 3)
-  --election NAME   (default conclave-drill)
+  --rounds N        how many rounds of each fault (default 10)
+  --faults LIST     some of crash,pause,resign,cut (default: all that can be done here; cut needs Linux, root and a store on a network)
+  --ttl 3s          the ttl of the candidates
+  --candidates N    how many processes, 2 to 20 (default 3)
+  --election NAME   the name of the election (default conclave-drill)
   --unfenced        accept a store that has no tokens: its stale writes are accepted, and counted
   --json            {"store", "ttlMs", "rounds", "failoverMs": {"crash": {"min", "median", "p99", "max"}, …}, "ofTtl": the same as ratios to the ttl,
                     "terms", "overlaps", "staleWrites": {"refused", "accepted"}, "writers": [{"id", "sent", "accepted", "refused", "lastToken"}], "problems", "ok"},

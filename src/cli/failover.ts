@@ -9,26 +9,24 @@ import { fit } from "./words.ts";
 
 export const help: string = `usage: conclave failover VERB --config FILE [options]
 
-Watches a primary and its replicas, and replaces the primary when it is down: fences it, reads the positions of the others, chooses, promotes, repoints. Never two
-servers take writes at once: a guard beside each server starts it, and kills it before another may be promoted; or a device powers the machine of the
-old primary off, and is asked whether it is off ("stonith" of the configuration); or both.
+Watches a primary of Redis or PostgreSQL and its replicas, and replaces the primary when it is down: fences it, reads how much data the replicas have, chooses one, promotes it, and points the others to it. Two servers never take writes at once. For that, a guard beside each server starts the server, and kills it before another may be promoted; or a device powers the machine of the old primary off, and is asked whether it is off ("stonith" of the configuration); or both.
 
   monitor --as M       one of the configured monitors (three at least, on different hosts)
     --sentinel PORT    speak as Redis Sentinel on this port, for Sentinel-aware clients; --sentinel-host H (default 127.0.0.1)
-    --dry-run          decide and tell, change nothing
+    --dry-run          decide and print, and change nothing
     --unfenced         there are no guards and no devices: promote as Sentinel does; two servers may take writes at once
   guard --server S -- command…
-                       starts the command as a replica, and promotes it only in the seat; an enabled unit of systemd beside it is refused
+                       starts the command as a replica, and promotes it only while it holds the seat of the primary; refuses to start beside an enabled unit of systemd for the same server
     --unit NAME        a unit to look for, beside the usual ones (may be given several times)
     --ignore-unit NAME this unit serves something else (may be given several times)
     --without-cgroup   go on where the service cannot have a cgroup of its own
   status               the primary, the step, the monitors and their votes, every server
-  switchover           the primary hands over, and no write is lost
-    --to S             to this server (default: the best)
-    --force            whatever data it has: for a group in which nobody can be chosen. Without guards: power the primary's machine off first
+  switchover           the primary hands over to another server, and no acknowledged write is lost
+    --to S             to this server (default: the best one)
+    --force            to the server of --to, whatever data it has: for a group in which nobody can be chosen. Without guards: power the primary's machine off first
     --dry-run          who would be chosen, and why
-  pause, resume        while it is paused, no failure starts a failover; orders are obeyed
-  confirm SERVER       you say what its device cannot: the machine of a server that is being fenced is off
+  pause, resume        while a group is paused, no failure starts a failover; orders are still carried out
+  confirm SERVER       tells the leader of the monitors, which believes you, that the machine of a server that is being fenced is off
     --i-have-seen-that-it-is-off
 
   --config FILE        JSON: docs/FAILOVER.md

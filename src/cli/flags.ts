@@ -15,6 +15,8 @@ export function readFlags<T extends ParseArgsConfig>(config: T): ReturnType<type
 function refusal(error: unknown, flags: readonly string[]): string {
   const [message = ""] = (error instanceof Error ? error.message : String(error)).split(/\. (?=To )|\n/);
   const unknown = /^Unknown option '(--?([^']*))'/.exec(message);
+  const bare = /^Option '(?:-\w, )?(--[^ ']+) <value>' (?:argument missing|argument is ambiguous)/.exec(message)?.[1];
+  if (bare !== undefined) return `${bare} is without its value: ${bare} VALUE`;
   if (unknown === null) return message;
   const [, flag = "", name = ""] = unknown;
   const meant = nearest(name, [...flags, "help"]);
@@ -35,6 +37,28 @@ export function refuseVerb(typed: string, verbs: readonly string[]): never {
   const hint = didYouMean(meant === undefined ? undefined : JSON.stringify(meant));
   const all = `${verbs.slice(0, -1).join(", ")} or ${verbs.at(-1) ?? ""}`;
   throw new UsageError(`there is no verb ${JSON.stringify(typed)}; it is one of ${all}.${hint}`);
+}
+
+/** The options of the library that flags set, and the flags. */
+const FLAGS: Readonly<Record<string, string>> = {
+  ttlMs: "--ttl",
+  drainMs: "--drain",
+  maxTenureMs: "--max-tenure",
+  everyMs: "--every",
+  id: "--id",
+  priority: "--priority",
+};
+
+/** A message of the library, in the words of the command line: its options under the names of their flags, and without the name of the function that was called. `id` and `priority` are words, too: they are options at the beginning of a problem. */
+export function inFlags(message: string): string {
+  return message
+    .replace(/^(?:createCandidate|openStore|conclave run): (?:1 problem · )?/, "")
+    .replace(
+      /\b(ttlMs|drainMs|maxTenureMs|everyMs) (\d+)\b/g,
+      (_all, name: string, ms: string) => `${FLAGS[name]} ${ms}ms`,
+    )
+    .replace(/\b(?:ttlMs|drainMs|maxTenureMs|everyMs)\b/g, (name) => FLAGS[name] ?? name)
+    .replace(/(^|· )(id|priority)(?=[ :])/g, (_all, before: string, name: string) => `${before}${FLAGS[name]}`);
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };

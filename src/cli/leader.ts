@@ -6,7 +6,7 @@ import { chooseStore, missingFile, onlyLooking, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave leader NAME [--store URL] [--json]
 
-Prints who leads the election NAME now. A hint and not a proof: only a term's own holder can know, and only a token stops a stale write.
+Prints who leads the election NAME now. This may be old when you read it, so use it for people and dashboards, and not to decide whether a process may write: only the leader itself can know that it leads, and only a guard that compares tokens stops the write of a leader that was replaced.
 
 ${STORE_HELP}
   --json        one JSON object: {"election", "leader": {"id", "token", "value"} | null}

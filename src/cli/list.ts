@@ -1,5 +1,5 @@
 // `conclave list`: the elections that a store knows of, and who leads each. Looks, and so hints.
-import { askedOnce, noAnswerTo } from "../base/outcome.ts";
+import { askedOnce, noAnswerToRead } from "../base/outcome.ts";
 import { ConclaveError, createCandidate, isConclaveError, type Leader, type Store } from "../index.ts";
 import type { ListedNames, ListsNames } from "../stores/contract.ts";
 import { type MarkedSchedule, schedulesOf } from "../schedule/admin.ts";
@@ -10,13 +10,11 @@ import { chooseStore, missingFile, onlyLooking, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave list [--schedules] [--store URL] [--most N] [--json]
 
-Prints the elections of a store, and who leads each: hints and not proofs, as with conclave leader.
-etcd and ZooKeeper keep nothing of an election for which nobody stands, and Redis not for long; the other stores
-list what was ever led.
+Prints the elections of a store, and who leads each. This may be old when you read it, as with conclave leader. etcd and ZooKeeper keep nothing of an election for which nobody stands, and Redis keeps it for a short while; on the other stores every election is listed that was ever led.
 
 ${STORE_HELP}
-  --most N      so many at most (default 1000), in the order of their names
-  --schedules   instead, their schedules: the last slot that was taken, what became of it, and the next one
+  --most N      N elections at most (default 1000), in the order of their names
+  --schedules   print their schedules instead: the last slot that was taken, what became of it, and the next one
                 ({"schedules": [{"election", "key", "slot", "state", "at", "next", "token"}], "isWhole"})
   --json        one JSON object: {"elections": [{"election", "leader": {"id", "token", "value"} |
                 null}], "semaphores": [{"semaphore", "holders": [{"seat", "id", "value"}]}],
@@ -165,7 +163,7 @@ async function namesOf(
     throw new ConclaveError(code, askedOnce(message), { retryable, cause });
   }
   if (isConclaveError(cause)) throw cause;
-  const message = `${store.guarantee.store}: ${noAnswerTo("a list of the elections", cause)}. Try again.`;
+  const message = noAnswerToRead(store.guarantee.store, "the question which elections there are", cause);
   throw new ConclaveError("STORE_TIMEOUT", message, { cause });
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 // The command line: picks a command, and answers for its exit code. One file a command (commands.ts).
 import { createRequire } from "node:module";
-import { isConclaveError } from "../index.ts";
+import { type ConclaveError, isConclaveError } from "../index.ts";
 import { NOT_UNDERSTOOD, UNKNOWN, UsageError, YES } from "./command.ts";
 import { type CommandEntry, COMMANDS } from "./commands.ts";
+import { inFlags } from "./flags.ts";
 import { speakWarnings } from "./warnings.ts";
 import { didYouMean, fit, nearest } from "./words.ts";
 
@@ -11,7 +12,7 @@ function usage(): string {
   const width = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));
   const rows = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}   ${summary}`);
   return [
-    "conclave: one leader among many processes, and a stale one made harmless",
+    "conclave: elects one leader among many processes",
     "",
     "usage: conclave COMMAND [options]",
     "",
@@ -19,7 +20,7 @@ function usage(): string {
     "",
     "conclave help COMMAND says more. conclave --version prints the version.",
     "Exit codes: 0 yes or done, 1 no, 2 the command line was not understood, 3 the store did not answer",
-    "or refused (the reason is on stderr), 130 interrupted. run has those of env(1).",
+    "or refused (the reason is on stderr), 130 interrupted. conclave run has the exit codes of env(1).",
     "",
   ].join("\n");
 }
@@ -86,7 +87,7 @@ function asksForHelp(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? args.length : end).some((arg) => arg === "--help" || arg === "-h");
 }
 
-function isInvalid(error: unknown): boolean {
+function isInvalid(error: unknown): error is ConclaveError {
   return isConclaveError(error) && error.code === "CONFIG_INVALID";
 }
 
@@ -97,6 +98,7 @@ function listed(message: string): string {
 }
 
 function describe(error: unknown): string {
+  if (isInvalid(error)) return `${error.code}: ${inFlags(error.message)}`;
   if (isConclaveError(error)) return `${error.code}: ${error.message}`;
   return error instanceof Error ? error.message : String(error);
 }

@@ -9,12 +9,12 @@ import { chooseStore, missingFile, onlyLooking, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave memo NAME [KEY] [--watch] [--store URL] [--json]
 
-Prints the memos of the election NAME, or that of KEY: the value, the token of the term that wrote it, and n, which counts the writes of the key in that term.
-Keys that begin with conclave/ are those of Conclave itself, such as the marks of schedules.
-It writes nothing: only a leader can (term.memo).
+Prints the memos of the election NAME, or only the one of KEY: the value, the token of the term that wrote it, and n, which counts the writes of the key in that term.
+Keys that begin with conclave/ are written by Conclave itself, such as the marks of schedules.
+This command writes nothing, because only a leader can write memos (term.memo).
 
 ${STORE_HELP}
-  --watch       the memo of KEY, then a line for every change, until SIGINT (Ctrl-C) or SIGTERM
+  --watch       print the memo of KEY, then a line for every change, until SIGINT (Ctrl-C) or SIGTERM
   --json        one JSON object: {"election", "memos": [{"key", "value", "token", "n"}]};
                 with KEY {"election", "key", "memo": {…} | null}, and with --watch one a line, with "at", the time of day here
 

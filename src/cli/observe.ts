@@ -6,11 +6,11 @@ import { chooseStore, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave observe NAME [--store URL] [--json]
 
-Prints who leads the election NAME, then a line for every change, until SIGINT (Ctrl-C) or SIGTERM. Hints and not proofs, as with conclave leader.
-A store that cannot be reached is said on stderr, and tried again.
+Prints who leads the election NAME, then a line for every change, until SIGINT (Ctrl-C) or SIGTERM. This may be old when you read it, as with conclave leader.
+If the store cannot be reached, it says so on stderr, and tries again.
 
 ${STORE_HELP}
-  --json        a JSON object a line: {"at", "election", "leader": {"id", "token", "value"} | null}; at is the time of day here
+  --json        one JSON object in each line: {"at", "election", "leader": {"id", "token", "value"} | null}; at is the time of day here
 
 Exit codes: 0 told to stop, 2 the command line was not understood, 3 the store could not be read (the reason is on stderr, with its code),
 130 interrupted (SIGINT).

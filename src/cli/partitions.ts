@@ -15,21 +15,22 @@ export const help: string = `usage: conclave partitions status GROUP [--leads] [
        conclave partitions demo [--members N] [--partitions N] [--ttl DURATION]
 
   status    who is in the group, who controls it, how many partitions each leads, and which nobody
-            leads; with --leads a line for each partition. Hints and not proofs.
-  drain     everything that MEMBER leads moves to the others, as its work stops; nothing new comes
-            to MEMBER
+            leads; with --leads a line for each partition. This may be old when you read it.
+  drain     everything that MEMBER leads moves to the others, each partition when its work has stopped;
+            MEMBER gets no new partitions
   undrain   MEMBER may lead again
   transfer  MEMBER leads PARTITION while it is there; without MEMBER any may lead it again
-  demo      real processes on a sqlite: store, or that of --store, share partitions; one is killed, one
-            is stopped past its ttl and goes on, one is cut off from a store at one network address;
-            then the controller is stopped, and the next one killed. Exits 0 only if by their own notes
-            no partition was led by two at once, and nothing moved but what the one had that was gone
+  demo      real processes share partitions on a sqlite: store, or on the store of --store. One is killed,
+            one is stopped for longer than its ttl and goes on, one is cut off from a store at one network
+            address. Then the controller is stopped, and the next controller killed. The demo exits with 0
+            only if by the notes of the processes no partition was led by two at once, and no partitions
+            moved but those of a process that was gone
 
 ${STORE_HELP}
   --json        one JSON object; of status {"group", "partitions", "controller", "members", "unled",
                 "revoked", "transfers"}, with --leads also "leads"
 
-Exit codes: 0 it is so, or is asked for; 1 there is no such group or member, or the demo has shown
+Exit codes: 0 done, or the wish is written; 1 there is no such group or member, or the demo has shown
 what must not be; 2 not understood; 3 the store did not answer or cannot do it; 130 the demo was interrupted.
 `;
 

@@ -1,6 +1,6 @@
 // `conclave resign NAME`: asks the leader of one term to hand over, and waits until that term leads no longer. The request names the token of that term, so
 // that it cannot end the next one, however late it arrives. It ends nothing by itself: the leader's work drains first, and only then the store is told.
-import { noAnswerTo } from "../base/outcome.ts";
+import { noAnswerTo, noAnswerToRead } from "../base/outcome.ts";
 import { ConclaveError, createCandidate, type Election, isConclaveError, type Leader, type Store } from "../index.ts";
 import type { AsksToLeave, Call, Holder, Refused, Token, Unknown } from "../stores/contract.ts";
 import { NO, UsageError, YES } from "./command.ts";
@@ -11,19 +11,19 @@ import { chooseStore, missingFile, onlyLooking, STORE_HELP } from "./store.ts";
 export const help: string = `usage: conclave resign NAME [--store URL] [--token N] [--timeout 30s] [--json]
 
 Asks the leader of NAME to hand over, and waits until its term leads no longer. The leader's signal aborts, its work drains, and then another candidate leads.
-If no other stands, the same one leads again after a pause, with a new token.
-The request is for the term that leads now, or for the one of --token. One that arrives late ends no later term.
+If no other candidate stands, the same one leads again after a pause, with a new token.
+The request names one term: the one that leads now, or the one of --token. If the request arrives late, it ends no later term.
 
 ${STORE_HELP}
   --token N     only the term with this token; if another leads already, nothing is asked and the exit code is 0
   --timeout 30s
-                how long to wait. The request stays with the store: a leader that is slow hands over later
+                how long to wait. After that the request stays in the store: a leader that is slow hands over later
   --json        one JSON object: {"election", "outcome", "asked": {"id", "token"} | null, "leader": {"id", "token", "value"} | null}.
                 The outcome is one of handed-over, ended-before, still-leads, nobody-leads, no-such-token
 
-Not on etcd, ZooKeeper and Redis, which have no place for such a request. End the leader's process with SIGTERM there.
+This does not work on etcd, ZooKeeper and Redis, which have no place for such a request. Send SIGTERM to the leader's process there.
 
-Exit codes: 0 that term leads no longer, 1 it still leads, or nobody leads, or there is no such token yet,
+Exit codes: 0 that term leads no longer, 1 it still leads, or nobody leads, or no term has that token yet,
 2 not understood, 3 it could not be asked or found out (the reason is on stderr, with its code).
 `;
 
@@ -140,7 +140,10 @@ class ResignRequest {
   async #ask(token: Token): Promise<boolean> {
     const answer = await this.#store.askToLeave(this.#name, token, this.#call());
     if (answer.kind === "asked" || answer.kind === "not-leading") return true;
-    throw errorOf(answer, "the request");
+    throw errorOf(answer, (cause) => {
+      const store = this.#store.guarantee.store;
+      return `${store}: ${noAnswerTo("the request to hand over", cause)}. The leader may hear it all the same. To ask again does no harm.`;
+    });
   }
 
   async #leads({ domain, value, bid }: Token): Promise<boolean> {
@@ -151,7 +154,10 @@ class ResignRequest {
 
   async #holder(): Promise<Holder | undefined> {
     const looked = await this.#store.look([{ name: this.#name }], this.#call());
-    if (looked.kind !== "seen") throw errorOf(looked, "a look");
+    if (looked.kind !== "seen")
+      throw errorOf(looked, (cause) =>
+        noAnswerToRead(this.#store.guarantee.store, `the question who leads "${this.#name}"`, cause),
+      );
     return looked.seats[0]?.holder;
   }
 
@@ -177,16 +183,11 @@ function tokenOf({ candidate, token, domain, bid }: Holder, store: Store): Token
   );
 }
 
-function errorOf(outcome: Refused | Unknown, what: string): ConclaveError {
-  if (outcome.kind === "refused")
-    return new ConclaveError(outcome.code, outcome.message, { retryable: outcome.retryable, cause: outcome.cause });
-  return new ConclaveError(
-    "STORE_TIMEOUT",
-    `${noAnswerTo(what, outcome.cause)}; it may or may not have been applied.`,
-    {
-      cause: outcome.cause,
-    },
-  );
+function errorOf(outcome: Refused | Unknown, whenSilent: (cause: unknown) => string): ConclaveError {
+  const { cause } = outcome;
+  return outcome.kind === "refused"
+    ? new ConclaveError(outcome.code, outcome.message, { retryable: outcome.retryable, cause })
+    : new ConclaveError("STORE_TIMEOUT", whenSilent(cause), { cause });
 }
 
 function asJson(election: string, { outcome, asked, leader }: Result): string {

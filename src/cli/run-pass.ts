@@ -5,17 +5,15 @@ import type { Pass } from "../supervisor/index.ts";
 import { UsageError } from "./command.ts";
 import { readDuration } from "./flags.ts";
 
-export const PASS_HELP: string = `  --once KEY    run the command once per fleet for this KEY (a version, a day); it is marked before it
-                begins. A process that finds that KEY was run before exits 0. The last ${ONCE_KEPT} keys are remembered
+export const PASS_HELP: string = `  --once KEY    run the command once per fleet for this KEY (a version, a day). KEY is marked as run before the command begins; a process that finds it marked exits with 0. The last ${ONCE_KEPT} keys are remembered
   --once-success
-                with --once: mark KEY after exit code 0; a command that failed is run by the next
+                with --once: mark KEY only after exit code 0. If the command fails, the next leader runs it again
   --cron "0 3 * * *"
-                stay, and run the command once per fleet for each slot of this pattern (needs the
-                package croner); --time-zone Europe/Berlin (default: UTC)
-  --every 15m   the same for an interval, counted from the beginning of 1970
-  --missed last what becomes of slots that nobody could begin in time: all, last or none
-  --mark before a slot is marked before its command begins, or after it has ended
-  --key KEY     of the schedule, if NAME has several (default: "default")
+                stay, and run the command once per fleet for each slot of this pattern (needs the package croner); --time-zone Europe/Berlin (default: UTC)
+  --every 15m   stay, and run the command once per fleet in each interval, counted from the beginning of 1970
+  --missed last which of the slots that nobody could begin in time are run late: all, last or none
+  --mark before when a slot is marked as run: before its command begins, or after it has ended
+  --key KEY     the key of the schedule, if NAME has several schedules (default: "default")
 `;
 
 export const PASS_OPTIONS = {

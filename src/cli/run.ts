@@ -27,7 +27,8 @@ const NOT_FOUND = 127;
 
 export const help: string = `usage: conclave run NAME [options] -- command [arguments…]
 
-Runs the command only while this process leads the election NAME: of all that run this line, on one.
+Runs the command only while this process leads the election NAME. Start the same line several times,
+on one host or on many: at any time one of these processes runs the command, and the others wait.
 The command has a process group of its own; its stdin, stdout and stderr are those of conclave run.
 It finds in its environment:
 
@@ -36,30 +37,30 @@ It finds in its environment:
   CONCLAVE_TOKEN      the fencing token, a growing decimal number: give it to what you write to
   CONCLAVE_FENCE      the whole token, domain:value:bid, for conclave/fencing
 
-When the term is about to end the command gets SIGTERM, and SIGKILL before another may lead. A
-second process, the keeper, sees to that when this one is stopped, hung or killed. When the command
-ends by itself, this process resigns and exits with its code.
+When the term is about to end, the command gets SIGTERM, and SIGKILL before another process may
+lead. A second process, the keeper, does this if conclave run itself is stopped, hangs or is killed.
+When the command ends by itself, conclave run gives the lead back and exits with the command's code.
 
 ${STORE_HELP}
-  --ttl 10s     how long silence is waited for before another leads
-  --drain 2s    from SIGTERM to SIGKILL at most (default: a fifth of --ttl)
+  --ttl 10s     how long the others wait for a silent leader before one of them leads
+  --drain 2s    how long the command has between SIGTERM and SIGKILL (default: a fifth of --ttl)
   --max-tenure 1h
-                hand over to another after so long, at least --ttl (default: never)
+                hand over to another candidate after this time, at least --ttl (default: never)
   --priority 1  0 to 1000 (default: 0); a leader with a smaller one makes way for this candidate
   --id ID       name of this candidate (default: the host's)
-  --restart     when the command ends by itself, stand again
+  --restart     when the command ends by itself, stand for the next term
 ${PASS_HELP}  --with-parent end, as by SIGTERM, when the process that started this one has ended (npx, a script)
   --unfenced    accept a store that has no tokens: a stale command may still write
   --http PORT   on 127.0.0.1: /leader, /leading (200 or 503), /healthz, /metrics; 0 takes any port,
                 and says which
-  --events FILE append events as JSON lines to FILE, rather than write them to stderr
-  --json        events on stderr as JSON lines, also those that repeat themselves
+  --events FILE append events as JSON lines to FILE, instead of writing them to stderr
+  --json        write events to stderr as JSON lines, repeated ones too
   --quiet       only warnings and errors on stderr
 
-SIGTERM, SIGINT and SIGHUP: SIGTERM to the command, wait, resign, exit. SIGUSR1 and SIGUSR2 are
-handed on to the command.
+On SIGTERM, SIGINT or SIGHUP, conclave run sends SIGTERM to the command, waits until it has ended,
+gives the lead back and exits. It hands SIGUSR1 and SIGUSR2 on to the command.
 
-Exit code: the command's own; 125 conclave's own failure, 126 the command cannot be executed, 127 it
+Exit code: the command's own; 125 conclave run itself failed, 126 the command cannot be executed, 127 it
 was not found, 128+n ended by signal n.
 `;
 
@@ -246,7 +247,7 @@ function openEvents({ events: file, json, quiet }: Values): Events {
 
 /** A full disk costs events, and nothing else. The error is printed once, until an event could be written again. */
 function eventFile(file: string): Events {
-  const descriptor = openSync(file, "a");
+  const descriptor = openToAppend(file);
   let isFailing = false;
   return {
     write(event) {
@@ -261,6 +262,14 @@ function eventFile(file: string): Events {
     },
     close: () => closeSync(descriptor),
   };
+}
+
+function openToAppend(file: string): number {
+  try {
+    return openSync(file, "a");
+  } catch (error) {
+    throw new UsageError(`--events: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 function tell(event: SupervisorEvent, metrics: Metrics, events: Events): void {

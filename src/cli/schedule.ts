@@ -8,18 +8,18 @@ import { chooseStore, STORE_HELP } from "./store.ts";
 export const help: string = `usage: conclave schedule reset NAME KEY [--to INSTANT] [--store URL] [--wait 30s]
 
 Sets the mark of the schedule KEY of the election NAME: the slots up to INSTANT count as done, and those
-after it are run. For a mark that a wrong clock has set into the future (SCHEDULE_AHEAD).
+after it are run. Use it for a mark that a wrong clock has set into the future (SCHEDULE_AHEAD).
 KEY is "default" unless the program says otherwise; conclave list --schedules shows all of them.
 
-Only the leader of NAME can write the mark, so this command stands for NAME, and gives it back at
-once. While a process of the fleet leads, stop it, or ask it to leave (conclave resign NAME).
+Only the leader of NAME can write the mark, so this command waits until it leads NAME, writes, and gives the lead back at
+once. If another process leads, stop it, or ask it to hand over (conclave resign NAME).
 
 ${STORE_HELP}
   --to INSTANT  such as 2026-11-16T03:00:00Z (default: now)
   --wait 30s    how long to wait for the leadership
   --json        one JSON object: {"election", "key", "slot"}
 
-Exit codes: 0 it is set, 1 another leads all the time, 2 not understood, 3 the store cannot be asked.
+Exit codes: 0 it is set, 1 another process led all the time, 2 not understood, 3 the store cannot be asked.
 `;
 
 const OPTIONS = {

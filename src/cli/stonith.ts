@@ -10,8 +10,7 @@ import { fit } from "./words.ts";
 
 export const help: string = `usage: conclave stonith VERB --config FILE [options]
 
-A guarded election: the next leader begins its work only when the machine of the one before is off for certain. Devices are asked, never believed. A shot
-that fails, or of which nobody knows what came of it, permits no takeover: then a human has to confirm.
+Runs a guarded election: the next leader begins its work only when the machine of the leader before it is off for certain. After every order to switch a machine off, the device is asked whether the machine is off. If a shot fails, or if nobody knows its outcome, there is no takeover until a human confirms that the machine is off.
 
   run --node NODE -- command…
                        one candidate, on the node NODE (default: the name of this host): the command runs while it leads, once
@@ -21,13 +20,11 @@ that fails, or of which nobody knows what came of it, permits no takeover: then 
                        shoot through a store that is one server, and may forget a ban
   status               who leads, who acts, which nodes are to be off, and what the devices say
     --without-devices  ask only the store
-  fence NODE           asks the leader to power NODE off, and waits until that is verified. It has no power of its own
-    --why TEXT         for the record
+  fence NODE           asks the leader to power NODE off, and waits until that is verified. This command itself switches nothing off
+    --why TEXT         the reason, for the history
     --node NODE        if nobody leads: campaign from this node, one of the configured ones, and carry the order out from here
-    --dry-run          print whether NODE would be shot, and every reason for and against it, that of a store that is refused included;
-                       nothing is ordered
-  confirm NODE         you say what no device can: the leader believes you. It prints what that means first. Exit code 1
-                       where nothing is open that you could confirm
+    --dry-run          print whether NODE would be shot, with every reason for and against it, and order nothing
+  confirm NODE         tells the leader what you have seen and no device can say; the leader believes you. Without one of the flags below it prints what a confirmation means. Exit code 1 if nothing waits for a confirmation
     --i-have-seen-that-it-is-off    NODE is off, or cut off from everything that the leader works on
     --no-shot-can-come              every process that had begun to shoot at NODE is dead: its ban may be lifted
     --it-is-on-again                NODE no longer counts as one of the nodes that are off

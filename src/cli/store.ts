@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { fileOf, withoutPassword } from "../base/url.ts";
 import { isConclaveError, openStore, type Store } from "../index.ts";
 import { UsageError } from "./command.ts";
+import { inFlags } from "./flags.ts";
 
 const DEFAULT = "sqlite:";
 
@@ -30,7 +31,8 @@ async function open(url: string, from: string): Promise<Store> {
   try {
     return await openStore(url);
   } catch (error) {
-    if (isConclaveError(error) && error.code === "CONFIG_INVALID") throw new UsageError(`${from}: ${error.message}`);
+    if (isConclaveError(error) && error.code === "CONFIG_INVALID")
+      throw new UsageError(`${from}: ${inFlags(error.message)}`);
     throw error;
   }
 }

@@ -8,17 +8,16 @@ import { chooseStore, missingFile, onlyLooking, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave transfer NAME --to ID [--store URL] [--token N] [--timeout 30s] [--json]
 
-Hands the leadership of NAME over to the candidate ID, if it waits. It is invited, and asks the leader to leave. The leader's signal aborts, its work drains, and
-then ID claims, with a token of its own; the other candidates let it go first for a moment. If ID is not there, nothing is given up.
+Hands the leadership of NAME over to the candidate ID, if that candidate waits. ID is invited through the store, and asks the leader to leave. The leader's signal aborts, its work drains, and then ID leads with a new token; the other candidates let it go first for a moment. If ID does not answer, the leader gives nothing up.
 
 ${STORE_HELP}
   --to ID       the id of a candidate, as it was started (conclave run --id), or as conclave leader shows it
-  --token N     only after the term with this token; if another leads, nothing is asked
-  --timeout 30s how long ID has to answer, and the leader's work to end
+  --token N     only if the leader has this token; if another term leads, nothing is asked
+  --timeout 30s how long ID has for its answer, and the leader's work for its end
   --json        one JSON object: {"election", "to", "outcome", "leader": {"id", "token", "value"} | null}.
                 The outcome is one of transferred, leads-already, another-leads, given-up, stays, nobody-leads, not-that-term
 
-On memory, sqlite, postgres and kubernetes. On etcd and zookeeper the queue says who leads next: there the leader itself can hand over to the next in it (term.transfer).
+This works on memory, sqlite, postgres and kubernetes. On etcd and zookeeper a queue decides who leads next: there the leader itself can hand over to the next candidate in the queue (term.transfer).
 All candidates need a version of conclave that knows transfers; one that does not may be quicker (another-leads).
 
 Exit codes: 0 ID leads, 1 it does not (see the outcome), 2 not understood, 3 it could not be asked or found out (the reason is on stderr, with its code).

@@ -1,9 +1,10 @@
-// The parts of a URL that clients of several servers share: scheme://[user:password@]host[:port][,host[:port]…]…[?ca=FILE&cert=FILE&key=FILE&servername=NAME].
+// The parts of a URL that clients of several servers share: scheme://[user:password@]host[:port][,host[:port]…][/PATH][?ca=FILE&cert=FILE&key=FILE&servername=NAME]. The scheme ends with an s for TLS.
 // `store` is the name of the function that messages begin with. All functions throw `CONFIG_INVALID`, and no message repeats a password.
 import { readFileSync } from "node:fs";
 import { invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
+import { looksUnset } from "../base/url.ts";
 
 export interface Endpoint {
   readonly host: string;
@@ -28,6 +29,47 @@ export interface User {
 /** The settings in the query of a URL with TLS. */
 export const TLS_SETTINGS = ["ca", "cert", "key", "servername"] as const;
 
+/** A URL of a server that our own code connects to. */
+export interface ServerUrl {
+  readonly isSecure: boolean;
+  /** "" or "user:password@". */
+  readonly credentials: string;
+  /** Each is host[:port]. */
+  readonly hosts: readonly string[];
+  /** "" or what begins with a /, as it stands in the URL. */
+  readonly path: string;
+  readonly settings: URLSearchParams;
+}
+
+/** `store` is also the scheme without TLS. `path`: how messages call it. `others`: the settings that are known beside those of TLS. */
+export function serverUrlOf(store: string, url: unknown, path: string, others: readonly string[]): ServerUrl {
+  if (looksUnset(url)) throw invalidConfig(store, [`${show(url)} is not a URL. Is the environment variable set?`]);
+  const form = new RegExp(`^(${store}s?)://([^@/?#]*@)?([^@/?#]+)(/[^?#]*)?(?:\\?([^#]*))?$`, "i");
+  const match = typeof url === "string" ? form.exec(url) : null;
+  if (match === null)
+    throw invalidConfig(store, [
+      `a URL is ${store}://[user:password@]host[:port][,host[:port]…][/${path}] or the same with ${store}s://; signs like @ : / in a password are written as %40 %3A %2F`,
+    ]);
+  const isSecure = match[1]?.toLowerCase() === `${store}s`;
+  const settings = new URLSearchParams(match[5]);
+  const problem = problemOfSettings([...settings.keys()], isSecure, others, `${store}s://`);
+  if (problem !== undefined) throw invalidConfig(store, [problem]);
+  return { isSecure, credentials: match[2] ?? "", hosts: (match[3] ?? "").split(","), path: match[4] ?? "", settings };
+}
+
+function problemOfSettings(
+  keys: readonly string[],
+  isSecure: boolean,
+  others: readonly string[],
+  secureScheme: string,
+): string | undefined {
+  const known: readonly string[] = [...others, ...TLS_SETTINGS];
+  const unknown = keys.filter((key) => !known.includes(key));
+  if (unknown.length > 0) return `${shownSettings(unknown)} is not a setting of it: ${known.join(", ")} are`;
+  const secure = keys.filter((key) => TLS_SETTINGS.some((each) => each === key));
+  return !isSecure && secure.length > 0 ? `${secure.join(", ")} belongs to TLS: write ${secureScheme}` : undefined;
+}
+
 export function nameOf({ host, port }: Endpoint): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -46,7 +88,7 @@ function withoutTail(host: string): string {
 }
 
 /** The names of settings, for messages. Where a password has a ? in it, what looks like a setting is its end. */
-export function shownSettings(keys: readonly string[]): string {
+function shownSettings(keys: readonly string[]): string {
   return keys.map((key) => (key.includes("@") ? "a text with an @" : show(key))).join(", ");
 }
 

@@ -4,7 +4,7 @@
 // is not exported from the package.
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
-import { askedOnce, noAnswerTo } from "../base/outcome.ts";
+import { askedOnce, noAnswerToRead } from "../base/outcome.ts";
 import { show } from "../base/show.ts";
 import { bytesOf, flawOf } from "../base/text.ts";
 import { type FencingToken, makeToken } from "../fencing/token.ts";
@@ -93,7 +93,7 @@ export function readMemos(lookout: Lookout, { name, key, what }: MemoQuestion): 
             : reject(new ConclaveError(code, askedOnce(message), { retryable, cause }));
         }
         const cause = answer.kind === "unknown" ? answer.cause : undefined;
-        const message = `${store.guarantee.store}: ${noAnswerTo(`a read of ${what}`, cause)}. Try again.`;
+        const message = noAnswerToRead(store.guarantee.store, `a read of ${what}`, cause);
         return reject(new ConclaveError("STORE_TIMEOUT", message, { cause }));
       });
     };

@@ -2,7 +2,7 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { withJson } from "../base/json.ts";
-import { askedOnce, noAnswerTo } from "../base/outcome.ts";
+import { askedOnce, noAnswerToRead } from "../base/outcome.ts";
 import { formatToken } from "../fencing/token.ts";
 import type { Name, Question, Seat } from "../lease/exchange.ts";
 import type { Store } from "../stores/contract.ts";
@@ -56,15 +56,8 @@ export function lookAtAll(
           new ConclaveError(answer.code, answer.message, { retryable: answer.retryable, cause: answer.cause }),
         );
       const cause = answer.kind === "unknown" ? answer.cause : undefined;
-      return reject(
-        new ConclaveError(
-          "STORE_TIMEOUT",
-          `${store.guarantee.store}: ${noAnswerTo(`a look at "${names.join('", "')}"`, cause)}. Try again.`,
-          {
-            cause,
-          },
-        ),
-      );
+      const message = noAnswerToRead(store.guarantee.store, `the question who leads "${names.join('", "')}"`, cause);
+      return reject(new ConclaveError("STORE_TIMEOUT", message, { cause }));
     });
   });
 }

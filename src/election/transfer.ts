@@ -8,7 +8,7 @@
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
 import { problemsOfKeys } from "../base/option-keys.ts";
-import { noAnswerTo, type Refused, type Unknown } from "../base/outcome.ts";
+import { noAnswerToRead, type Refused, type Unknown } from "../base/outcome.ts";
 import { show } from "../base/show.ts";
 import { formatToken, makeToken } from "../fencing/token.ts";
 import type { Name, Seat, Token } from "../lease/exchange.ts";
@@ -90,7 +90,7 @@ export async function transferTerm(
   const time = timer(clock, withinMs);
   try {
     while (term.isLeading() && !time.isUp) {
-      told(await ask({ store, clock }, { method: "invite", name: term.election, invitation }));
+      told(store, await ask({ store, clock }, { method: "invite", name: term.election, invitation }));
       await Promise.race([term.ended, sleep(clock, INVITE_EVERY_MS), time.up]);
     }
   } finally {
@@ -113,7 +113,8 @@ async function transferInLine(
   const call = new LazyCall(0);
   const timeout = clock.timer(ANSWER_WITHIN_MS, () => call.abandon());
   const shown = await store.showNext(election, { domain, value, bid } as Token, call).finally(() => timeout.cancel());
-  if (shown.kind === "unknown" || shown.kind === "refused") throw errorOf(shown, "a look at the queue");
+  if (shown.kind === "unknown" || shown.kind === "refused")
+    throw errorOf(shown, store, "the question who is next in the queue");
   if (shown.kind === "not-leading") term.throwIfNotLeading();
   const next = shown.kind === "next" ? shown.candidate : undefined;
   if (!isNamed(next, to)) {
@@ -153,7 +154,7 @@ export async function transferFromOutside(
     for (let elapsedMs = 0; ; elapsedMs += LOOK_EVERY_MS) {
       try {
         if (elapsedMs - invitedAt >= INVITE_EVERY_MS) {
-          told(await ask(lookout, { method: "invite", name, invitation: { token: before, to } }));
+          told(lookout.store, await ask(lookout, { method: "invite", name, invitation: { token: before, to } }));
           invitedAt = elapsedMs;
         }
         const now = await holderOf(lookout, name);
@@ -192,7 +193,7 @@ async function successorOf(lookout: Lookout, name: Name, to: string): Promise<Tr
 /** The token of the term that holds the name, as the store shows it. */
 async function holderOf(lookout: Lookout, name: Name): Promise<Token | undefined> {
   const looked = await ask(lookout, { method: "look", questions: [{ name }] });
-  if (looked.kind !== "seen") throw errorOf(looked as Refused | Unknown, "a look");
+  if (looked.kind !== "seen") throw errorOf(looked as Refused | Unknown, lookout.store, "the question who leads");
   const seat: Seat | undefined = looked.seats[0];
   const { token, domain, bid } = seat?.holder ?? {};
   return token === undefined || domain === undefined || bid === undefined || seat?.state === "abandoned"
@@ -211,16 +212,17 @@ function ask({ store, clock }: Means, request: Request): Promise<Answered> {
 }
 
 /** An invitation without an answer is sent again. */
-function told(answer: Answered): void {
-  if (answer.kind === "refused" && !answer.retryable) throw errorOf(answer, "an invitation");
+function told(store: Store, answer: Answered): void {
+  if (answer.kind === "refused" && !answer.retryable) throw errorOf(answer, store, "an invitation");
 }
 
-function errorOf(outcome: Refused | Unknown, what: string): ConclaveError {
+function errorOf(outcome: Refused | Unknown, store: Store, what: string): ConclaveError {
   if (outcome.kind === "refused") {
     const { code, message, retryable, cause } = outcome;
     return new ConclaveError(code, message, { retryable, cause });
   }
-  return new ConclaveError("STORE_TIMEOUT", `${noAnswerTo(what, outcome.cause)}. Try again.`, { cause: outcome.cause });
+  const { cause } = outcome;
+  return new ConclaveError("STORE_TIMEOUT", noAnswerToRead(store.guarantee.store, what, cause), { cause });
 }
 
 function sleep(clock: Pick<Clock, "timer">, ms: number): Promise<void> {

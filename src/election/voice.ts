@@ -37,6 +37,9 @@ const SILENT: ReadonlySet<LossReason | undefined> = new Set<LossReason>(["resign
 const events = channel("conclave");
 const debug = debuglog("conclave");
 
+/** How many causes of an error are looked at. */
+const CAUSES_MAX = 4;
+
 /** Marks a listener that only counts, such as a metric: nobody reads it, so warnings are still needed. */
 const COUNTS_ONLY = Symbol.for("conclave.counts-only");
 
@@ -131,8 +134,16 @@ function withCause(error: ConclaveError): string {
   const { cause } = error;
   // A STORE_TIMEOUT has the words of its cause already (`noAnswerTo`).
   if (error.code === "STORE_TIMEOUT" || !(cause instanceof Error) || cause.message === "") return message;
-  const code = "code" in cause ? String(cause.code) : cause.message;
-  return message.includes(cause.message) || message.includes(code) ? message : `${message} (${cause.message})`;
+  return codesOf(cause).some((code) => message.includes(code)) || message.includes(cause.message)
+    ? message
+    : `${message} (${cause.message})`;
+}
+
+/** The codes of an error and of the errors that caused it: a driver may have wrapped the error that has the code. */
+function codesOf(error: unknown, depth = 0): readonly string[] {
+  if (!(error instanceof Error) || depth > CAUSES_MAX) return [];
+  const code = "code" in error && typeof error.code === "string" && error.code !== "" ? [error.code] : [];
+  return [...code, ...codesOf(error.cause, depth + 1)];
 }
 
 /** Ends the text with a full stop, so that the text after it does not look like a part of a command at the end of the message. */

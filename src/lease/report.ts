@@ -24,7 +24,7 @@ export function errorOf(what: string, outcome: Unknown | Refused, machine: Machi
   const hint = machine.reached
     ? ""
     : " Is the address right, and do both sides use TLS or neither? A firewall that drops packets looks the same.";
-  const message = `${store}: ${noAnswerTo(what, outcome.cause)}; it may or may not have been applied.${hint}`;
+  const message = `${store}: ${noAnswerTo(what, outcome.cause)}; the request may or may not have been carried out.${hint}`;
   return new ConclaveError("STORE_TIMEOUT", message, { cause: outcome.cause });
 }
 

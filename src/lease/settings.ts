@@ -14,6 +14,8 @@ const DEFAULT_TTL_MS = 15_000;
 /** A renewal must have at least this long; otherwise a busy event loop alone costs the term. */
 const LEAST_REQUEST_MS = 10;
 const LONGEST_REQUEST_MS = 10_000;
+/** So much of a lease must be left for renewals: a request has a quarter of it (`paceOf`). */
+const LEAST_ROOM_MS = 4 * LEAST_REQUEST_MS;
 /** A leader that hangs for good keeps its term for at most so many ttls. */
 const MOST_STALL_TTLS = 100;
 const GREATEST_PRIORITY = 1000;
@@ -69,7 +71,7 @@ export function paceOf(
 ): Pace | undefined {
   const roomMs = shortestBeliefMs(ttlMs, margins) - drainMs;
   // Not `<`: of a number that is none nothing is true, and a deadline that is none never comes.
-  if (!(roomMs / 4 >= LEAST_REQUEST_MS) || roomMs === Infinity) return undefined;
+  if (!(roomMs >= LEAST_ROOM_MS) || roomMs === Infinity) return undefined;
   // Where an answer proves the keep before it, a proof is one beat older when it comes: 2/3 + 1/4, still before the signal.
   const beats = keepProves === "previous-send" ? 2 : 1;
   const renewEveryMs = roomMs / 3;
@@ -113,7 +115,7 @@ export function resolveSettings(
     ...problemsOfId(input.id),
     ...problemsOfTtl(input.ttlMs ?? DEFAULT_TTL_MS, guarantee),
     ...problemsOfGuarantee(guarantee),
-    ...problemsOfDrain(ttlMs, input.drainMs ?? drainMs, pace),
+    ...problemsOfDrain(ttlMs, input.drainMs ?? drainMs, pace, margins),
     ...problemsOfRenewal(renewal, guarantee),
     ...problemsOfStall(input, ttlMs, pace),
     ...problemsOfNode(input.node, guarantee),
@@ -257,13 +259,13 @@ function problemsOfPriority(priority: unknown, { store, shape, wakes, invites }:
   return [`priority: ${store} cannot prefer a candidate, because ${why} (docs/HANDING-OVER.md). Leave priority out`];
 }
 
-function problemsOfDrain(ttlMs: number, drainMs: unknown, pace: Pace | undefined): string[] {
+function problemsOfDrain(ttlMs: number, drainMs: unknown, pace: Pace | undefined, margins: Margins): string[] {
   if (typeof drainMs !== "number" || !Number.isFinite(drainMs) || drainMs < 0)
     return [`drainMs ${show(drainMs)} is not a number of milliseconds`];
-  if (pace !== undefined || !(ttlMs > 0)) return [];
-  return [
-    `drainMs ${drainMs} leaves no time to renew: of ttlMs ${ttlMs} drift, clock grain and drain take nearly all. Raise ttlMs or lower drainMs`,
-  ];
+  const mostMs = Math.floor(shortestBeliefMs(ttlMs, margins) - LEAST_ROOM_MS);
+  if (pace !== undefined || !Number.isFinite(mostMs)) return []; // otherwise ttlMs or rho is no number, and is named as that
+  const advice = mostMs < 0 ? "Raise ttlMs" : `Take at most ${mostMs}, or raise ttlMs`;
+  return [`drainMs ${drainMs} leaves no time to renew within ttlMs ${ttlMs}. ${advice}`];
 }
 
 export function hasControlCharacter(text: string): boolean {

@@ -3,7 +3,7 @@ import type { Candidate } from "../election/face.ts";
 import type { Call, StoredMemo, Seat, Store } from "../stores/contract.ts";
 import { readAllMemos } from "../stores/memos.ts";
 import { ConclaveError } from "../base/errors.ts";
-import { askedOnce, noAnswerTo } from "../base/outcome.ts";
+import { askedOnce, noAnswerToRead } from "../base/outcome.ts";
 import { parseChunk, type SessionRef } from "./chunk.ts";
 import {
   checkGroup,
@@ -91,9 +91,8 @@ async function lookAt(store: Store, names: readonly string[], call: Call): Promi
   if (answer.kind === "refused")
     throw new ConclaveError(answer.code, askedOnce(answer.message), { retryable: answer.retryable });
   const { cause } = answer;
-  throw new ConclaveError("STORE_TIMEOUT", `${store.guarantee.store}: ${noAnswerTo("a look", cause)}. Try again.`, {
-    cause,
-  });
+  const message = noAnswerToRead(store.guarantee.store, "the question who leads which partition", cause);
+  throw new ConclaveError("STORE_TIMEOUT", message, { cause });
 }
 
 function tokenOf(id: string, seat: Seat | undefined): readonly (readonly [string, bigint])[] {

@@ -1,7 +1,7 @@
 // What drivers that keep memos share: how many, how large, and what is said of what does not fit. And what onlookers share that read all memos of a name.
 import { ConclaveError } from "../base/errors.ts";
 import { bytesOf } from "../base/text.ts";
-import { askedOnce, noAnswerTo, type Refused } from "../base/outcome.ts";
+import { askedOnce, noAnswerToRead, type Refused } from "../base/outcome.ts";
 import type { MemoBounds } from "../lease/guarantee.ts";
 import {
   asVersion,
@@ -46,6 +46,6 @@ export async function readAllMemos(store: Store, name: Name, call: Call): Promis
     const { code, message, retryable } = answer;
     throw new ConclaveError(code, askedOnce(message), { retryable, cause });
   }
-  const message = `${store.guarantee.store}: ${noAnswerTo(`a read of the memos of "${name}"`, cause)}. Try again.`;
+  const message = noAnswerToRead(store.guarantee.store, `a read of the memos of "${name}"`, cause);
   throw new ConclaveError("STORE_TIMEOUT", message, { cause });
 }

@@ -14,7 +14,7 @@ describe("help", () => {
     expect(asked.stdout).toMatch(/^usage: conclave run NAME/);
     expect(asked).toEqual(flag);
     expect(asked.code).toBe(0);
-    expect((await cli.run(["help"])).stdout).toMatch(/^conclave: one leader/);
+    expect((await cli.run(["help"])).stdout).toMatch(/^conclave: elects one leader/);
   });
 
   it("is at most 100 columns wide, for every command", PATIENT, async () => {

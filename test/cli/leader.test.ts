@@ -84,8 +84,8 @@ describe("conclave leader", () => {
     [["leader"], /NAME is missing/],
     [["leader", "a", "b"], /one NAME at a time: a b/],
     [["leader", "x", "--sore", "y"], /there is no flag --sore. Did you mean --store\?/],
-    [["leader", "x", "--store"], /argument missing/],
-    [["leader", "x", "--store", "banana://u:secret@h"], /--store: openStore: banana: is not the scheme of a store/],
+    [["leader", "x", "--store"], /--store is without its value: --store VALUE/],
+    [["leader", "x", "--store", "banana://u:secret@h"], /--store: banana: is not the scheme of a store/],
     [["leader", "x", "--store", "nats://u:secret@h"], /no driver for nats/],
     [["leader", "\u0001", "--store", "memory:"], /is not a name for an election/],
     [["lead"], /there is no command "lead"/],
@@ -100,7 +100,7 @@ describe("conclave leader", () => {
   it("names the environment where the URL came from there", async () => {
     const { code, stderr } = await cli.run(["leader", "x"], { CONCLAVE_STORE: "banana://h" });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/CONCLAVE_STORE: openStore/);
+    expect(stderr).toMatch(/CONCLAVE_STORE: banana: is not the scheme of a store/);
   });
 
   it("exits 3 with the code of the error where the file is no store: not a database, a damaged one, a folder", async () => {

@@ -47,7 +47,13 @@ describe("the exit code", () => {
       [["x", "--http", "http", "--", "true"], /--http http: a whole number/],
       [["x", "--nonsense", "--", "true"], /nonsense/],
       [["x", "--store", "gopher://x", "--", "true"], /scheme/],
-      [["x", "--store", stage.store, "--ttl", "1ms", "--", "true"], /CONFIG_INVALID: [^]*ttlMs 1/],
+      [["x", "--store", stage.store, "--ttl", "1ms", "--", "true"], /CONFIG_INVALID: [^]*--ttl 1ms is too short/],
+      [
+        ["x", "--store", stage.store, "--ttl", "2s", "--drain", "2s", "--", "true"],
+        /: --drain 2000ms leaves no time to renew within --ttl 2000ms\. Take at most \d+, or raise --ttl\n/,
+      ],
+      [["x", "--store", stage.store, "--priority", "5000", "--", "true"], /: --priority 5000 is not a whole number/],
+      [["x", "--events", "/none/x", "--", "true"], /conclave run: --events: ENOENT: no such file .*'\/none\/x'/],
       [["x", "--store", "sqlite:/proc/none/x.db", "--", "true"], /STORE_/],
     ];
     for (const [args, problem] of cases) {

@@ -224,7 +224,7 @@ describe("an outage", () => {
     await store.advance(1000);
     const [told] = events.filter((event) => event.type === "error");
     expect(told?.error.message).toMatch(
-      /^fake: no answer to opening a session \(Parse Error: Expected HTTP\/\); it may or may not have been applied\. Is the address right, and do both sides use TLS or neither\?/,
+      /^fake: no answer to opening a session \(Parse Error: Expected HTTP\/\); the request may or may not have been carried out\. Is the address right, and do both sides use TLS or neither\?/,
     );
   });
 

@@ -217,3 +217,15 @@ describe("a semaphore, while the store does not answer", () => {
     }
   });
 });
+
+it.each([
+  ["leader()", (candidate: Candidate) => candidate.election("x").leader(), 'the question who leads "x"'],
+  ["memo()", (candidate: Candidate) => candidate.election("x").memo("k"), 'a read of the memo "k" of "x"'],
+])("%s says that nothing was changed, and what to look at, if the store does not answer", async (_name, ask, what) => {
+  const { store, candidate } = open();
+  store.hang();
+  const error = (await outcomeOf(store, ask(candidate))) as ConclaveError;
+  expect(error).toMatchObject({ code: "STORE_TIMEOUT", retryable: true });
+  expect(error.message).toContain(`no answer to ${what} within `);
+  expect(error.message).toMatch(/ ms\. Nothing was changed\. Is the store running, is its address right, and do both /);
+});

@@ -4,11 +4,9 @@ import { type Endpoint, nameOf, type TlsSettings } from "../url-parts.ts";
 import { EtcdError } from "./errors.ts";
 
 const WORDS: ConnectWords = {
-  closed: (tls) =>
-    tls === undefined
-      ? "closed the connection at once: it is stopping, or it expects TLS (then write etcds://)"
-      : "closed the connection at once: it is stopping, or it does not speak TLS (then write etcd://)",
-  speaksNoTls: "write etcd://, or give etcd --cert-file and --key-file",
+  scheme: "etcd",
+  closes: () => "it is stopping",
+  makeItSpeakTls: "give etcd --cert-file and --key-file",
   refusesCertificate: "is it signed by etcd's --trusted-ca-file?",
 };
 

@@ -1,6 +1,6 @@
 // The errors that can happen between this client and an API server, and what each says about the request. `not-applied`: the server said so before it did anything, or the request never left. `unknown`:
 // anything else, including every 5xx: the server may have lost the answer of its own database.
-import { UNREACHED } from "../connect-reasons.ts";
+import { unreachedText } from "../connect-reasons.ts";
 
 export type KubernetesProblem =
   /** There is no connection. */
@@ -68,8 +68,7 @@ export function connectionError(place: string, cause: unknown): KubernetesError 
   const text = cause instanceof Error ? cause.message : String(cause);
   const lasting = secureReason(code, text);
   if (lasting !== undefined) return new KubernetesError("tls", "not-applied", `${place} ${lasting}`, cause);
-  const what = UNREACHED[code] ?? `could not be reached (${text})`;
-  return new KubernetesError("unreachable", "not-applied", `${place} ${what}`, cause);
+  return new KubernetesError("unreachable", "not-applied", `${place} ${unreachedText(code, text)}`, cause);
 }
 
 function secureReason(code: string, text: string): string | undefined {

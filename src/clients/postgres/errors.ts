@@ -5,6 +5,7 @@
 import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
 import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
+import { unreachedMessage } from "../connect-reasons.ts";
 import { isDistrusted } from "../distrusted.ts";
 
 export interface Trouble {
@@ -80,18 +81,8 @@ function ofConnection({ code, text, syscall }: Trouble, place: string): Ruling |
       `this user may not connect to the socket of ${place} (${text}). Give it access to the socket and its folder, or use TCP.`,
       false,
     ];
-  if (code === "ENOTFOUND")
-    return [
-      "STORE_UNREACHABLE",
-      `${place} cannot be reached: its host is not a name that can be found (ENOTFOUND). Is it spelled right, and can it be resolved from here? It is tried again.`,
-      true,
-    ];
   if (NOT_CONNECTED.has(code) || NOT_CONNECTED_TEXT.test(text))
-    return [
-      "STORE_UNREACHABLE",
-      `${place} cannot be reached (${code || text}). Is it running, and is the address right? It is tried again.`,
-      true,
-    ];
+    return ["STORE_UNREACHABLE", `${unreachedMessage(place, code, text)} It is tried again.`, true];
   // EPROTO is not among these: TLS ends a connection with it also after a request was sent, and the answer is what could not be read.
   if (isDistrusted(code))
     return [

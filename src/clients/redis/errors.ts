@@ -4,6 +4,7 @@ import { type RefusalCode, type Refused, unknown, type Unknown } from "../../bas
 import { Refusal } from "../../base/refusal.ts";
 import { NothingInstalled } from "./client.ts";
 import { NotSent } from "./port.ts";
+import { unreachedMessage } from "../connect-reasons.ts";
 import { isDistrusted } from "../distrusted.ts";
 import { plainCause } from "../plain-cause.ts";
 import { withoutArguments } from "./resp.ts";
@@ -71,19 +72,22 @@ function clientCertificate(tls: TlsOfUrl | undefined): string {
     : "If it asks for client certificates, as redis-server does unless tls-auth-clients says otherwise, pass one: ?conclave_cert=FILE&conclave_key=FILE.";
 }
 
+/** How the clients say that what has come is not the protocol of Redis: ioredis, also with an older parser, and node-redis. */
+const NOT_REDIS = /^Unknown RESP type|^Protocol error, got/;
+
 /** Nothing was ever sent. */
 function ofConnection(code: string, text: string, { place, tls }: RedisWhereabouts): Ruling {
   if (/client that was passed in/.test(text)) return ["STORE_UNREACHABLE", `${text}.`, false];
-  if (code === "ENOTFOUND")
+  if (NOT_REDIS.test(text))
     return [
       "STORE_UNREACHABLE",
-      `${place} cannot be reached: its host is not a name that can be found (ENOTFOUND). Is it spelled right, and can it be resolved from here? It is tried again.`,
+      `${place} does not answer as Redis does (${text.replace(" Please report this.", "").replace(/\.$/, "")}). Is it Redis or Valkey that listens there? It is tried again.`,
       true,
     ];
   const isClosed = /closed|ECONNRESET|EPIPE|unexpectedly/i.test(`${code} ${text}`);
   return [
     "STORE_UNREACHABLE",
-    `${place} cannot be reached (${code || text}). Is it running, and is the address right?${isClosed ? ` ${closedAdvice(tls)}` : ""} It is tried again.`,
+    `${unreachedMessage(place, code, text)}${isClosed ? ` ${closedAdvice(tls)}` : ""} It is tried again.`,
     true,
   ];
 }

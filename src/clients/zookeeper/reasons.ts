@@ -6,11 +6,12 @@ import { ZooKeeperError } from "./errors.ts";
 import { askWord } from "./words.ts";
 
 const WORDS: ConnectWords = {
-  closed: (tls) =>
+  scheme: "zookeeper",
+  closes: (tls) =>
     tls === undefined
-      ? "closed the connection at once: it has no majority, it is stopping, or it expects TLS (then write zookeepers://)"
-      : "closed the connection at once: it has no majority, it is stopping, it asks for a client certificate (?cert=FILE&key=FILE), or it does not speak TLS (then write zookeeper://)",
-  speaksNoTls: "write zookeeper://, or give it a secureClientPort",
+      ? "it has no majority, it is stopping"
+      : "it has no majority, it is stopping, it asks for a client certificate (?cert=FILE&key=FILE)",
+  makeItSpeakTls: "give it a secureClientPort",
   refusesCertificate: "is it signed by an authority in ZooKeeper's trust store?",
 };
 

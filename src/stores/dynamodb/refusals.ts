@@ -7,6 +7,7 @@ import type { RefusalCode, Refused, Unknown } from "../../base/outcome.ts";
 import { unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { makingCommand } from "./schema.ts";
+import { unreachedText } from "../../clients/connect-reasons.ts";
 import { isDistrusted } from "../../clients/distrusted.ts";
 import { plainCause } from "../../clients/plain-cause.ts";
 
@@ -92,7 +93,7 @@ function ofConnection({ code, text }: Trouble, where: DynamoWhereabouts): Ruling
   if (NOT_CONNECTED.has(code))
     return [
       "STORE_UNREACHABLE",
-      `${place} cannot be reached (${text}). Check region, endpoint and network. It is tried again.`,
+      `${place} ${unreachedText(code, text)}. Check region, endpoint and network. It is tried again.`,
       true,
     ];
   if (isDistrusted(code) || code === "EPROTO")

@@ -1,5 +1,6 @@
 // Turns an error of etcd into an outcome of the contract: what happened, why, and what to do next. An outcome that is not certain is unknown.
 import { EtcdError, type EtcdProblem } from "../../clients/etcd/errors.ts";
+import { refusalText } from "../../clients/connect-reasons.ts";
 import { deniedReason } from "../../clients/etcd/reasons.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
@@ -40,7 +41,7 @@ export function outcomeOf(error: unknown, keys: string, alone?: string): Refused
   const what =
     error.problem === "denied"
       ? deniedReason(error.message, keys === "" ? "NAME/" : keys, alone)
-      : `${error.message}. ${next}`.trim();
+      : refusalText(error, next);
   return { kind: "refused", code, message: `etcd: ${what}`, retryable, cause: error };
 }
 

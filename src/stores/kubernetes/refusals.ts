@@ -1,4 +1,5 @@
 // Errors of the API server as outcomes of the contract: what is wrong, why, and what to do next. Every error that is not certain is unknown.
+import { refusalText } from "../../clients/connect-reasons.ts";
 import { KubernetesError, type KubernetesProblem } from "../../clients/kubernetes/errors.ts";
 import { ConclaveError } from "../../base/errors.ts";
 import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
@@ -31,8 +32,8 @@ export function outcomeOf(error: unknown, namespace: string): Refused | Unknown 
   const what =
     error.problem === "forbidden"
       ? `${error.message}. Apply once, as an administrator: ${grantCommand(namespace)}`
-      : `${error.message}. ${next}`;
-  return { kind: "refused", code, message: `kubernetes: ${what.trim()}`, retryable, cause: error };
+      : refusalText(error, next);
+  return { kind: "refused", code, message: `kubernetes: ${what}`, retryable, cause: error };
 }
 
 function foreign(lease: Lease, why: string): Refusal {

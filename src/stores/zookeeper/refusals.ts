@@ -1,6 +1,7 @@
 // Turns an error of ZooKeeper into an outcome of the contract: what happened, why, and what to do next. An outcome that is not certain is unknown.
 import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
+import { refusalText } from "../../clients/connect-reasons.ts";
 import { ZooKeeperError, type ZooKeeperProblem } from "../../clients/zookeeper/errors.ts";
 
 type Sentence = readonly [code: RefusalCode, retryable: boolean, next: string];
@@ -28,8 +29,7 @@ export function outcomeOf(error: unknown, chroot: string): Refused | Unknown {
   if (error instanceof Refusal) return error.refused;
   if (!(error instanceof ZooKeeperError) || error.outcome === "unknown") return unknown(error);
   const [code, retryable, next] = SENTENCES[error.problem];
-  const what =
-    error.problem === "denied" ? `${error.message}. ${deniedReason(chroot)}` : `${error.message}. ${next}`.trim();
+  const what = error.problem === "denied" ? `${error.message}. ${deniedReason(chroot)}` : refusalText(error, next);
   return { kind: "refused", code, message: `zookeeper: ${what}`, retryable, cause: error };
 }
 

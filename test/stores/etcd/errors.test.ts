@@ -174,7 +174,7 @@ describe("reaching it", () => {
 
   it("nobody there: refused as not applied, and tried again", async () => {
     expect(await lookRefused("etcd://127.0.0.1:1")).toMatch(
-      /^STORE_UNREACHABLE retryable: etcd: 127.0.0.1:1 refuses connections/,
+      /^STORE_UNREACHABLE retryable: etcd: 127.0.0.1:1 cannot be reached \(ECONNREFUSED\): nothing listens there/,
     );
     expect(await lookRefused("etcd://no-such-host.invalid")).toMatch(
       /^STORE_UNREACHABLE retryable: .*is (?:not )?a name/,

@@ -165,6 +165,6 @@ describe("a value that is longer than ZooKeeper takes", () => {
 
 it("a server that is not there is tried again, and named", async () => {
   expect(await lookRefused("zookeeper://127.0.0.1:1")).toMatch(
-    /^STORE_UNREACHABLE retryable: .*127\.0\.0\.1:1 refuses connections/,
+    /^STORE_UNREACHABLE retryable: .*127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\): nothing listens there/,
   );
 });
