@@ -9,8 +9,8 @@ export interface ShownCredential {
 }
 
 export interface Credentials {
-  /** `isRefused`: the credential that was shown last was answered with 401. */
-  get(isRefused: boolean): Promise<ShownCredential>;
+  /** The present credential; a promise only where it has to be waited for. `refused`: this one was answered with 401. */
+  get(refused?: ShownCredential): ShownCredential | Promise<ShownCredential>;
 }
 
 export interface Access {

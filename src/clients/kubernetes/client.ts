@@ -58,15 +58,27 @@ export class KubernetesClient {
     if (this.#isPausing)
       throw new KubernetesError("busy", "not-applied", `${this.access.server} has asked for a pause (429)`);
     const web = this.#web ?? (await this.#load());
-    const shown = await this.access.credentials.get(false);
+    const shown = await this.#credential(undefined, signal);
     try {
       return await this.#exchange(web, method, path, body, shown, signal);
     } catch (error) {
       if (!(error instanceof KubernetesError) || error.problem !== "unknown-user") throw error;
-      const newer = await this.access.credentials.get(true);
+      const newer = await this.#credential(shown, signal);
       if (isSame(newer, shown)) throw error;
       return await this.#exchange(web, method, path, body, newer, signal);
     }
+  }
+
+  /** A program that provides it may take half a minute: a caller that gives up waits no longer, and nothing has left. */
+  #credential(refused: ShownCredential | undefined, signal: StopSignal): ShownCredential | Promise<ShownCredential> {
+    const credential = this.access.credentials.get(refused);
+    if (!(credential instanceof Promise)) return credential;
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => reject(unsent(signal));
+      if (signal.aborted) giveUp();
+      signal.addEventListener("abort", giveUp, { once: true });
+      credential.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
+    });
   }
 
   /** Passes on the events of `path` until one side ends the stream, or nothing was heard for `silenceMs`. Returns a function that ends it. */
@@ -90,7 +102,7 @@ export class KubernetesClient {
   }
 
   async #open(path: string, stream: EventStream): Promise<void> {
-    const [web, shown] = await Promise.all([this.#load(), this.access.credentials.get(false)]);
+    const [web, shown] = await Promise.all([this.#load(), this.access.credentials.get()]);
     const sent = web.request({ ...this.#optionsFor(web, "GET", path, shown), agent: false });
     stream.follow(sent);
     sent.on("error", (error) => stream.end(connectionError(this.access.server, error)));
@@ -121,8 +133,7 @@ export class KubernetesClient {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const options = this.#optionsFor(web, method, path, shown, text);
     return new Promise((resolve, reject) => {
-      if (signal.aborted)
-        return reject(new KubernetesError("other", "not-applied", "given up before it was sent", signal.reason));
+      if (signal.aborted) return reject(unsent(signal));
       const sent = web.request(options);
       const hasLeft = noteLeaving(sent);
       const giveUp = (): void => {
@@ -239,6 +250,10 @@ function noteLeaving(sent: ClientRequest): () => boolean {
     else hasLeft = true;
   });
   return () => hasLeft;
+}
+
+function unsent(signal: StopSignal): KubernetesError {
+  return new KubernetesError("other", "not-applied", "given up before it was sent", signal.reason);
 }
 
 function lost(cause: Error): KubernetesError {

@@ -33,7 +33,7 @@ export class KubernetesError extends Error {
 
 /** Statuses that are an error for every request. Others (404, 409, 410, 422) mean something to the caller. */
 export function errorOfStatus(status: number, place: string, said: string): KubernetesError | undefined {
-  if (status >= 500) return new KubernetesError("other", "unknown", `${place} answered ${status} (${said})`);
+  if (mayBeDone(status)) return new KubernetesError("other", "unknown", `${place} answered ${status} (${said})`);
   if (isDone(status)) return new KubernetesError("foreign", "unknown", `${place} answered ${status} (${said})`);
   switch (status) {
     case 401:
@@ -54,6 +54,11 @@ export function errorOfStatus(status: number, place: string, said: string): Kube
     default:
       return new KubernetesError("foreign", "not-applied", `${place} answered ${status} (${said})`);
   }
+}
+
+/** 408 and 499 come from a proxy that has had no answer in time, or thinks that nobody waits any more. The request may have gone on to the server. */
+function mayBeDone(status: number): boolean {
+  return status >= 500 || status === 408 || status === 499;
 }
 
 /** A success that is not expected, such as 202 of something in between: the request may have been carried out. */

@@ -25,6 +25,11 @@ export interface ExecPlugin {
   readonly folder: string;
 }
 
+/** An ExecCredential. */
+interface Printout {
+  readonly status?: Readonly<Record<string, unknown>> | null;
+}
+
 interface Printed {
   readonly shown: ShownCredential;
   readonly expiresAtMs: number;
@@ -32,22 +37,26 @@ interface Printed {
 
 export class ExecCredentials implements Credentials {
   readonly #plugin: ExecPlugin;
+  readonly #runsAtMostMs: number;
   #printed: Printed | undefined;
-  #running: Promise<Printed> | undefined;
+  #running: Promise<ShownCredential> | undefined;
 
-  constructor(plugin: ExecPlugin) {
+  /** `runsAtMostMs` is for tests. */
+  constructor(plugin: ExecPlugin, runsAtMostMs: number = RUNS_AT_MOST_MS) {
     this.#plugin = plugin;
+    this.#runsAtMostMs = runsAtMostMs;
   }
 
-  async get(isRefused: boolean): Promise<ShownCredential> {
-    const isOver = this.#printed !== undefined && wallClock().getTime() > this.#printed.expiresAtMs - EARLY_MS;
-    if (this.#printed !== undefined && !isRefused && !isOver) return this.#printed.shown;
+  /** Of many requests that were refused with one credential, the first makes the program run again. Those that hear of it later get what it has printed then. */
+  get(refused?: ShownCredential): ShownCredential | Promise<ShownCredential> {
+    const { shown, expiresAtMs } = this.#printed ?? {};
+    const isOver = expiresAtMs !== undefined && wallClock().getTime() > expiresAtMs - EARLY_MS;
+    if (shown !== undefined && shown !== refused && !isOver) return shown;
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
-    this.#printed = await this.#running;
-    return this.#printed.shown;
+    return this.#running;
   }
 
-  async #run(): Promise<Printed> {
+  async #run(): Promise<ShownCredential> {
     const { apiVersion, command, args, env, cluster, folder } = this.#plugin;
     if (!KNOWN_VERSIONS.includes(apiVersion)) throw this.#failed(`it wants ${apiVersion}, which is not known here`);
     const spec = { interactive: false, ...(cluster === undefined ? {} : { cluster }) };
@@ -57,7 +66,8 @@ export class ExecCredentials implements Credentials {
     const printed = await new Promise<string>((resolve, reject) => {
       const options = {
         env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },
-        timeout: RUNS_AT_MOST_MS,
+        timeout: this.#runsAtMostMs,
+        killSignal: "SIGKILL" as const, // a program that takes no notice of SIGTERM would keep every request waiting for ever
         maxBuffer: 1_000_000,
       };
       const child = execFile(program, args, options, (error, stdout, stderr) => {
@@ -72,11 +82,12 @@ export class ExecCredentials implements Credentials {
       });
       child.stdin?.end();
     });
-    return this.#read(printed);
+    this.#printed = this.#read(printed);
+    return this.#printed.shown;
   }
 
   #read(printed: string): Printed {
-    const { status } = this.#parsed(printed);
+    const { status } = this.#parsed(printed) ?? {};
     const text = (field: string): string | undefined => {
       const value = status?.[field];
       return typeof value === "string" ? value : undefined;
@@ -84,13 +95,15 @@ export class ExecCredentials implements Credentials {
     const shown = { token: text("token"), cert: text("clientCertificateData"), key: text("clientKeyData") };
     if (shown.token === undefined && shown.cert === undefined)
       throw this.#failed("it printed neither token nor certificate");
+    if ((shown.cert === undefined) !== (shown.key === undefined))
+      throw this.#failed("it printed a certificate or its key, and not both");
     const expires = text("expirationTimestamp");
     return { shown, expiresAtMs: expires === undefined ? Infinity : Date.parse(expires) };
   }
 
-  #parsed(printed: string): { readonly status?: Readonly<Record<string, unknown>> } {
+  #parsed(printed: string): Printout | null {
     try {
-      return JSON.parse(printed) as { readonly status?: Readonly<Record<string, unknown>> };
+      return JSON.parse(printed) as Printout | null;
     } catch {
       throw this.#failed("what it printed is no JSON"); // the error of the parser quotes it
     }

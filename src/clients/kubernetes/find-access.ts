@@ -23,7 +23,7 @@ export function findAccess(
 ): Access {
   if (kubeconfig !== undefined) return readKubeconfig([kubeconfig], context);
   const named = (environment["KUBECONFIG"] ?? "").split(path.delimiter).filter((file) => file !== "");
-  if (named.length > 0) return readKubeconfig(named, context);
+  if (named.length > 0) return readKubeconfig(present(named), context);
   const [host, port] = [environment["KUBERNETES_SERVICE_HOST"], environment["KUBERNETES_SERVICE_PORT"]];
   if (host !== undefined && host !== "" && context === undefined && existsSync(path.join(account, "token")))
     return inCluster(host, port ?? "443", account);
@@ -32,6 +32,12 @@ export function findAccess(
   throw invalidConfig("kubernetes", [
     `no cluster was found: KUBECONFIG is not set, ${own} is not there, and this process runs in no pod with a service account (${account}/token). Pass a kubeconfig: kubernetes://NAMESPACE?kubeconfig=FILE`,
   ]);
+}
+
+/** As kubectl does, files of KUBECONFIG that are not there are left out, as long as one is there. */
+function present(files: readonly string[]): readonly string[] {
+  const found = files.filter((file) => existsSync(file));
+  return found.length === 0 ? files : found;
 }
 
 function inCluster(host: string, port: string, account: string): Access {

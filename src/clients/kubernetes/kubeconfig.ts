@@ -107,7 +107,7 @@ function pem(named: Named, key: string): string | undefined {
 }
 
 function credentialsOf(user: Named | undefined, cluster: Named): Credentials {
-  if (user === undefined) return { get: async () => ({}) };
+  if (user === undefined) return { get: () => ({}) };
   refuseUnsupported(user, ["auth-provider", "as", "as-uid", "as-groups", "as-user-extra"], "the user");
   const exec = user.fields["exec"];
   if (exec !== undefined && isFields(exec)) return execOf(exec, cluster, user.folder);
@@ -117,8 +117,8 @@ function credentialsOf(user: Named | undefined, cluster: Named): Credentials {
   const token = optional(user, "token");
   const fromFile = file === undefined ? undefined : new TokenFile(path.resolve(user.folder, file));
   return {
-    get: async () => ({
-      token: fromFile === undefined ? token : (await fromFile.get()).token,
+    get: () => ({
+      token: fromFile === undefined ? token : fromFile.get().token,
       password,
       cert: pem(user, "client-certificate"),
       key: pem(user, "client-key"),
@@ -130,11 +130,6 @@ function execOf(exec: Fields, cluster: Named, folder: string): Credentials {
   const named = { fields: exec, folder };
   const list = (value: Yaml): readonly Yaml[] => (Array.isArray(value) ? (value as readonly Yaml[]) : []);
   const env = list(exec["env"]).filter(isFields);
-  const told = {
-    server: optional(cluster, "server"),
-    "certificate-authority-data": optional(cluster, "certificate-authority-data"),
-    "tls-server-name": optional(cluster, "tls-server-name"),
-  };
   return new ExecCredentials({
     apiVersion: textOf(named, "apiVersion", "the user's exec"),
     command: textOf(named, "command", "the user's exec"),
@@ -143,9 +138,20 @@ function execOf(exec: Fields, cluster: Named, folder: string): Credentials {
       env.map((each) => [optional({ fields: each }, "name") ?? "", optional({ fields: each }, "value") ?? ""]),
     ),
     installHint: optional(named, "installHint"),
-    cluster: optional(named, "provideClusterInfo") === "true" ? told : undefined,
+    cluster: optional(named, "provideClusterInfo") === "true" ? describe(cluster) : undefined,
     folder,
   });
+}
+
+/** The cluster as client-go describes it to a plugin: a certificate authority in a file is passed on as data. */
+function describe(cluster: Named): object {
+  const ca = pem(cluster, "certificate-authority");
+  return {
+    server: optional(cluster, "server"),
+    "certificate-authority-data": ca === undefined ? undefined : Buffer.from(ca).toString("base64"),
+    "tls-server-name": optional(cluster, "tls-server-name"),
+    ...(optional(cluster, "insecure-skip-tls-verify") === "true" ? { "insecure-skip-tls-verify": true } : {}),
+  };
 }
 
 function refuseUnsupported(named: Named, keys: readonly string[], what: string): void {

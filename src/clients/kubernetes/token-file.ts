@@ -10,7 +10,7 @@ export class TokenFile implements Credentials {
     this.#file = file;
   }
 
-  async get(): Promise<ShownCredential> {
+  get(): ShownCredential {
     try {
       return { token: readFileSync(this.#file, "utf8").trim() };
     } catch (cause) {

@@ -7,7 +7,7 @@ import type { StopSignal } from "../../clients/stop-signal.ts";
 import type { Name } from "../contract.ts";
 import type { LeaseDesk } from "./desk.ts";
 import type { KnownLeases } from "./known.ts";
-import { type Lease, NAME } from "./lease.ts";
+import type { Lease } from "./lease.ts";
 import { leaseNameOf } from "./names.ts";
 import { contention, mustBeElection } from "./refusals.ts";
 import type { KubernetesWatcher } from "./watcher.ts";
@@ -44,7 +44,7 @@ export class LeaseBook {
   /** Throws a refusal for a Lease that is not of this election. */
   see(name: Name, lease: Lease | undefined): void {
     if (lease === undefined) return this.#known.miss(name);
-    mustBeElection(lease, name, lease.metadata.annotations?.[NAME]);
+    mustBeElection(lease, name);
     return this.#known.see(name, lease);
   }
 
@@ -54,7 +54,7 @@ export class LeaseBook {
     step: LeaseStep<A>,
     signal: StopSignal,
   ): Promise<{ readonly written: Lease } | A> {
-    const last = this.#known.get(name);
+    const last = this.#known.isForeign(name) ? undefined : this.#known.get(name);
     let shown = last;
     let isRead = false;
     for (let tries = 0; tries < TRIES; tries++) {

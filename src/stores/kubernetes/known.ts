@@ -6,6 +6,7 @@
 import { Recent } from "../../base/recent.ts";
 import { asVersion, type Name, type Seat } from "../contract.ts";
 import { holderOf, type Lease, seatOf, ttlMsOf, versionNumber, versionOf } from "./lease.ts";
+import { whyForeign } from "./refusals.ts";
 
 /** More names than one candidate stands for. */
 const NAMES = 20_000;
@@ -21,6 +22,12 @@ export class KnownLeases {
 
   get(name: Name): Lease | undefined {
     return this.#leases.get(name);
+  }
+
+  /** Whether what was last seen at the name is no election of it. Only a watch shows such a Lease: the answer to a request refuses it. Then the server is to be asked, so that its answer does. */
+  isForeign(name: Name): boolean {
+    const lease = this.#leases.get(name);
+    return lease !== undefined && whyForeign(lease, name) !== undefined;
   }
 
   /** Of which a Lease was seen. */

@@ -4,7 +4,8 @@ import { KubernetesError, type KubernetesProblem } from "../../clients/kubernete
 import { ConclaveError } from "../../base/errors.ts";
 import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
-import type { Lease } from "./lease.ts";
+import type { Name } from "../contract.ts";
+import { type Lease, NAME } from "./lease.ts";
 import { grantCommand } from "./manifest.ts";
 
 type Sentence = readonly [code: RefusalCode, retryable: boolean, next: string];
@@ -29,35 +30,34 @@ export function outcomeOf(error: unknown, namespace: string): Refused | Unknown 
   if (error instanceof ConclaveError) throw error;
   if (!(error instanceof KubernetesError) || error.outcome === "unknown") return unknown(error);
   const [code, retryable, next] = SENTENCES[error.problem];
-  const what =
-    error.problem === "forbidden"
-      ? `${error.message}. Apply once, as an administrator: ${grantCommand(namespace)}`
-      : refusalText(error, next);
+  const what = error.problem === "forbidden" ? forbidden(error.message, namespace) : refusalText(error, next);
   return { kind: "refused", code, message: `kubernetes: ${what}`, retryable, cause: error };
 }
 
-function foreign(lease: Lease, why: string): Refusal {
-  return new Refusal("STORE_FOREIGN_DATA", `kubernetes: the Lease ${lease.metadata.name} ${why} Nothing was written.`);
+/** A server forbids for other reasons, too: a quota, an admission webhook, a namespace that is being deleted. A Role would change nothing there. */
+function forbidden(said: string, namespace: string): string {
+  return / cannot \w+ resource /.test(said)
+    ? `${said}. Apply once, as an administrator: ${grantCommand(namespace)}`
+    : `${said}. That is no missing right of the user: another rule of the cluster forbids it, such as a quota or an admission webhook`;
 }
 
 /** Throws for a Lease that cannot be used for an election of ours. */
-export function mustBeElection(lease: Lease, name: string, nameNoted: string | undefined): void {
-  const { spec } = lease;
+export function mustBeElection(lease: Lease, name: Name): void {
+  const why = whyForeign(lease, name);
+  if (why === undefined) return;
+  throw new Refusal("STORE_FOREIGN_DATA", `kubernetes: the Lease ${lease.metadata.name} ${why} Nothing was written.`);
+}
+
+/** undefined: the Lease can be used for an election of this name. */
+export function whyForeign({ metadata, spec }: Lease, name: Name): string | undefined {
   if (spec.strategy !== undefined && spec.strategy !== "")
-    throw foreign(
-      lease,
-      `is led by Kubernetes' own coordinated election (strategy ${spec.strategy}), which chooses the holder itself. Use another name.`,
-    );
+    return `is led by Kubernetes' own coordinated election (strategy ${spec.strategy}), which chooses the holder itself. Use another name.`;
   if ((spec.holderIdentity ?? "") !== "" && !((spec.leaseDurationSeconds ?? 0) > 0))
-    throw foreign(
-      lease,
-      "has a holder and no leaseDurationSeconds, so that nobody can tell when it may be taken. Use another name, or delete it.",
-    );
-  if (nameNoted !== undefined && nameNoted !== name)
-    throw foreign(
-      lease,
-      `belongs to the election ${JSON.stringify(nameNoted)}, and not to ${JSON.stringify(name)}. Was it copied? Use another name, or delete it.`,
-    );
+    return "has a holder and no leaseDurationSeconds, so that nobody can tell when it may be taken. Use another name, or delete it.";
+  const noted = metadata.annotations?.[NAME];
+  if (noted !== undefined && noted !== name)
+    return `belongs to the election ${JSON.stringify(noted)}, and not to ${JSON.stringify(name)}. Was it copied? Use another name, or delete it.`;
+  return undefined;
 }
 
 /** An older client-go waits its own LeaseDuration, whatever is recorded: a Go candidate that has the Lease now shows how long that is. */

@@ -77,7 +77,8 @@ export class KubernetesWatcher {
 
   /** The seat at the name, if the watch has just told it. */
   seen(name: Name): Seat | undefined {
-    return this.#round?.isFresh === true && this.#names.has(leaseNameOf(name)) ? this.#seat(name) : undefined;
+    if (this.#round?.isFresh !== true || !this.#names.has(leaseNameOf(name))) return undefined;
+    return this.#parts.known.isForeign(name) ? undefined : this.#seat(name);
   }
 
   /** A request of ours was answered with this Lease. undefined: there is no such Lease. */

@@ -6,9 +6,10 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as server from "../../../scripts/servers/kubernetes.mjs";
 import { KubernetesClient } from "../../../src/clients/kubernetes/client.ts";
+import { ExecCredentials } from "../../../src/clients/kubernetes/exec-plugin.ts";
 import { findAccess } from "../../../src/clients/kubernetes/find-access.ts";
 import { kubernetes, kubernetesManifest } from "conclave/stores/kubernetes";
-import type { Kept } from "conclave/stores/contract";
+import { type Kept, VACANT } from "conclave/stores/contract";
 import { open } from "../../stores/moves.ts";
 import { call, seatOf, win } from "../../stores/kubernetes/stage.ts";
 import { makeCertificates, type Certificates } from "../../stores/etcd/certificates.ts";
@@ -122,6 +123,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
     const lines = readFileSync(log, "utf8").trim().split("\n");
     expect(lines.length).toBe(2);
     expect(lines[0]).toMatch(/"interactive":false,"cluster":\{"server":"https:.* good one$/);
+    expect(lines[0]).toContain(`"certificate-authority-data":"${base64(files.ca)}"`);
   });
 
   it("with a program that fails, or an unknown user, is refused with what to do", async () => {
@@ -133,6 +135,15 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
     const unknown = await opened(kubeconfig("    token: nobody\n"));
     expect(unknown).toMatchObject({ kind: "refused", code: "STORE_DENIED", retryable: false });
     expect(unknown).toHaveProperty("message", expect.stringContaining("kubectl auth whoami"));
+  });
+
+  it("of several files may name one that is not there, as long as one is there", () => {
+    const environment = (...named: readonly string[]) => ({ KUBECONFIG: named.join(path.delimiter) });
+    const nowhere = path.join(folder, "not-there");
+    const file = kubeconfig("    token: first-token\n");
+    expect(findAccess({}, environment(nowhere, file))).toMatchObject({ server: ran.server });
+    expect(() => findAccess({}, environment(nowhere))).toThrow(/cannot be read.*not-there/);
+    expect(() => findAccess({ kubeconfig: nowhere }, environment(file))).toThrow(/cannot be read.*not-there/);
   });
 
   it("of which something is missing, or cannot be done here, throws with what it is", () => {
@@ -155,6 +166,60 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
     ).toThrow(/proxy-url/);
     expect(() => kubernetes("kubernetes://Shop")).toThrow();
     expect(() => kubernetes("kubernetes://shop?colour=red")).toThrow(/"colour" is not a setting/);
+  });
+});
+
+describe("a program that says who we are", () => {
+  function plugin(
+    script: string,
+    runsAtMostMs?: number,
+  ): { readonly program: string; readonly asked: ExecCredentials } {
+    const program = path.join(folder, `plugin-${++count}`);
+    writeFileSync(program, `#!/bin/sh\n${script}\n`);
+    chmodSync(program, 0o755);
+    const apiVersion = "client.authentication.k8s.io/v1";
+    const settings = { apiVersion, command: program, args: [], env: {}, installHint: undefined, cluster: undefined };
+    return { program, asked: new ExecCredentials({ ...settings, folder }, runsAtMostMs) };
+  }
+
+  it("and does not end, not even when it is told to, is killed; the next request runs it anew", async () => {
+    const { program, asked } = plugin("trap '' TERM\nexec sleep 100", 300);
+    await expect(async () => asked.get()).rejects.toThrow(/it was ended by SIGKILL/);
+    writeFileSync(program, `#!/bin/sh\necho '{"status":{"token":"first-token"}}'\n`);
+    expect(await asked.get()).toMatchObject({ token: "first-token" });
+  });
+
+  it("and takes long keeps nobody waiting who has given up, and nothing is sent", async () => {
+    const { asked } = plugin("exec sleep 100", 2_000);
+    const access = { ...findAccess({ kubeconfig: kubeconfig("    token: first-token\n") }), credentials: asked };
+    const client = new KubernetesClient(access);
+    const counts = (await server.control(ran.server)).counts;
+    const given = client.send("GET", "/api/v1/namespaces/elections", undefined, AbortSignal.timeout(100));
+    const killed = (async () => asked.get())().catch(() => "killed");
+    expect(await Promise.race([given.catch(() => "given up"), killed])).toBe("given up");
+    await expect(given).rejects.toMatchObject({ outcome: "not-applied" });
+    await killed;
+    expect((await server.control(ran.server)).counts).toEqual(counts);
+    client.close();
+  });
+
+  it("is run once for all requests that were refused with what it printed before", async () => {
+    const log = path.join(folder, "runs.log");
+    const { asked } = plugin(`echo run >> ${log}\necho '{"status":{"token":"t'$(wc -l < ${log})'"}}'`);
+    const first = await asked.get();
+    expect(first).toMatchObject({ token: "t1" });
+    expect(await Promise.all([asked.get(first), asked.get(first)])).toMatchObject([{ token: "t2" }, { token: "t2" }]);
+    expect(await asked.get(first)).toMatchObject({ token: "t2" });
+    expect(readFileSync(log, "utf8")).toBe("run\nrun\n");
+  });
+
+  it.each([
+    ["null", /neither token nor certificate/],
+    ['{"status":null}', /neither token nor certificate/],
+    ['{"status":{"clientCertificateData":"c"}}', /a certificate or its key, and not both/],
+    ["Please log in.", /no JSON/],
+  ])("and prints %s is refused with what is wrong", async (printed, problem) => {
+    await expect(async () => plugin(`echo '${printed}'`).asked.get()).rejects.toThrow(problem);
   });
 });
 
@@ -215,6 +280,19 @@ describe("a missing right", () => {
     );
     expect(claimed).toMatchObject({ kind: "refused", code: "STORE_DENIED" });
     expect(claimed).toHaveProperty("message", expect.stringContaining('cannot create resource "leases"'));
+    await store.close();
+  });
+
+  it("is not what a quota means, or a webhook that denies: then no Role is proposed", async () => {
+    const said = 'leases.coordination.k8s.io "job" is forbidden: exceeded quota: q, used: 5, limited: 5';
+    const body = JSON.stringify({ kind: "Status", message: said, reason: "Forbidden", code: 403 });
+    const store = kubernetes(`kubernetes:?kubeconfig=${encodeURIComponent(kubeconfig("    token: first-token\n"))}`);
+    const session = await open(store);
+    await server.control(ran.server, { faults: [{ method: "POST", status: 403, body }] });
+    const [claimed] = await store.claim([{ session, name: "q", bid: "q.1" as never, over: VACANT, value: "" }], call());
+    expect(claimed).toMatchObject({ kind: "refused", code: "STORE_DENIED" });
+    expect(claimed).toHaveProperty("message", expect.stringMatching(/exceeded quota.*no missing right/));
+    expect(claimed).not.toHaveProperty("message", expect.stringContaining("schema kubernetes"));
     await store.close();
   });
 

@@ -4,7 +4,7 @@ import { KubernetesError, errorOfStatus } from "../../../src/clients/kubernetes/
 import { outcomeOf } from "../../../src/stores/kubernetes/refusals.ts";
 
 describe("is unknown:", () => {
-  it.each([500, 502, 503, 504, 599, 202, 204, 206])("status %d", (status) => {
+  it.each([500, 502, 503, 504, 599, 202, 204, 206, 408, 499])("status %d", (status) => {
     const error = errorOfStatus(status, "k8s.example", "words");
     expect(error?.outcome).toBe("unknown");
     expect(outcomeOf(error, "default").kind).toBe("unknown");

@@ -254,6 +254,31 @@ describe("a Lease that is no election of ours", () => {
     }
   });
 
+  it("is refused and left alone, too, if the watch has told it and no request has", async () => {
+    const store = stage.store();
+    const session = await open(store);
+    const [endless, copied] = [aName(), aName()];
+    const over = new AbortController();
+    const hints = store.watch([{ name: endless }, { name: copied }], call(over.signal))[Symbol.asyncIterator]();
+    const seen = new Set<string>();
+    const hear = async (): Promise<void> => {
+      const { value } = await hints.next();
+      if (value?.seat !== undefined && value.seat.version !== "absent") seen.add(value.name);
+    };
+    await hints.next();
+    await stage.ask("POST", "", { metadata: { name: endless }, spec: { holderIdentity: "somebody" } });
+    await stage.ask("POST", "", { metadata: { name: copied, annotations: { "conclave/name": "Another" } }, spec: {} });
+    while (seen.size < 2) await hear();
+    for (const name of [endless, copied]) {
+      const { metadata } = await stage.lease(name);
+      expect(await store.look([{ name }], call())).toMatchObject({ kind: "refused", code: "STORE_FOREIGN_DATA" });
+      const [claimed] = await store.claim([{ session, name, bid: aBid(), over: VACANT, value: "" }], call());
+      expect(claimed).toMatchObject({ kind: "refused", code: "STORE_FOREIGN_DATA" });
+      expect((await stage.lease(name)).metadata.resourceVersion).toBe(metadata.resourceVersion);
+    }
+    over.abort();
+  });
+
   it("is refused if its value is larger than annotations can be", async () => {
     const [store, name] = [stage.store(), aName()];
     const session = await open(store);
