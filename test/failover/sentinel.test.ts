@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { encodeCommand, ReplyError, RespReader } from "../../src/clients/redis/resp.ts";
+import { ReplyError } from "../../src/clients/redis/resp.ts";
 import { answerOf, encodeAnswer, helloOf, matches, Pairs } from "../../src/failover/sentinel-words.ts";
 import { type SentinelView, switchMessages } from "conclave/failover";
 

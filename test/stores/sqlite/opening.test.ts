@@ -73,10 +73,7 @@ it("refuses one whose file is replaced while it is opened, also by a file that t
 });
 
 it("two that find no tables at the same time make them once, and have one domain", async () => {
-  const [slow, quick] = [
-    sqlite(before(database(file), /synchronous = FULL/, () => void opened())),
-    sqlite(database(file)),
-  ];
+  const [slow, quick] = [sqlite(before(database(file), /synchronous = FULL/, () => opened())), sqlite(database(file))];
   let first: ReturnType<typeof look> | undefined;
   function opened(): void {
     first = look(quick); // opens in this step
