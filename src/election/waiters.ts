@@ -26,28 +26,45 @@ export function settled(
   return others;
 }
 
-/** Announcements and memos that have been asked for. */
+/** Announcements and memos that have been asked for. Thousands may be under way, one for each name, so that each is found without looking at the others. */
 export class Wishes {
-  #waiting: Waiter[] = [];
+  readonly #waiting = new Map<number, Waiter>();
+  readonly #ofName = new Map<Name, Set<Waiter>>();
   #made = 0;
 
   get isEmpty(): boolean {
-    return this.#waiting.length === 0;
+    return this.#waiting.size === 0;
   }
 
   make(name: Name, send: (id: number) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       const id = ++this.#made;
-      this.#waiting.push({ name, id, resolve, reject });
+      const waiter = { name, id, resolve, reject };
+      this.#waiting.set(id, waiter);
+      this.#ofName.set(name, (this.#ofName.get(name) ?? new Set()).add(waiter));
       send(id);
     });
   }
 
   done(id: number, error: ConclaveError | undefined): void {
-    this.#waiting = settled(this.#waiting, (waiter) => waiter.id === id, error);
+    const waiter = this.#waiting.get(id);
+    if (waiter === undefined) return;
+    this.#forget(waiter);
+    if (error === undefined) waiter.resolve();
+    else waiter.reject(error);
   }
 
   giveUp(name: Name, error: ConclaveError): void {
-    this.#waiting = settled(this.#waiting, (waiter) => waiter.name === name, error);
+    for (const waiter of this.#ofName.get(name) ?? []) {
+      this.#forget(waiter);
+      waiter.reject(error);
+    }
+  }
+
+  #forget(waiter: Waiter): void {
+    this.#waiting.delete(waiter.id);
+    const others = this.#ofName.get(waiter.name);
+    others?.delete(waiter);
+    if (others?.size === 0) this.#ofName.delete(waiter.name);
   }
 }

@@ -7,11 +7,11 @@ import { fakeStore } from "conclave/testing";
 const TTL_MS = 10_000;
 const DRAIN_MS = 2_000;
 
-function stage() {
+function stage(drainMs = DRAIN_MS) {
   const store = fakeStore();
   const events: ConclaveEvent[] = [];
   const onEvent = (event: ConclaveEvent): void => void events.push(event);
-  const open = (id: string) => createCandidate({ store, id, ttlMs: TTL_MS, drainMs: DRAIN_MS, onEvent });
+  const open = (id: string) => createCandidate({ store, id, ttlMs: TTL_MS, drainMs, onEvent });
   const ask = async (term: Pick<FencingToken, "domain" | "value" | "bid"> | undefined): Promise<string> => {
     if (term === undefined) throw new Error("nobody leads");
     const token = { domain: term.domain, value: term.value, bid: asBid(term.bid) };
@@ -26,6 +26,27 @@ function stage() {
 /** Works until it is told to stop. */
 const untilAborted = (term: Term): Promise<void> =>
   new Promise((resolve) => term.signal.addEventListener("abort", () => resolve()));
+
+it("start(): the drain of a term that was asked is over when its user has resigned it, and ends no later term", async () => {
+  const { store, open, ask } = stage(7_000);
+  const candidate = open("one");
+  const election = candidate.election("x");
+  election.start();
+  await store.advance(1);
+  const first = election.term();
+  expect(await ask(first?.token)).toBe("asked");
+  expect(first?.signal.aborted).toBe(true);
+  await first?.resign();
+  let waitedMs = 0;
+  for (; election.term() === undefined; waitedMs += 100) await store.advance(100);
+  expect(waitedMs).toBeLessThan(7_000); // the next term begins before that drain would have passed
+  const second = election.term();
+  await store.advance(8_000);
+  expect(second?.isLeading()).toBe(true);
+  const closed = candidate.close({ drainMs: 0 });
+  await store.advance(TTL_MS);
+  await closed;
+});
 
 describe("lead", () => {
   it("ends the work with the reason, hands over to the one that waits, and stands again behind it", async () => {

@@ -351,3 +351,35 @@ describe("misuse that only JavaScript allows", () => {
     }
   });
 });
+
+describe("an election that rests between two calls", () => {
+  it("begins anew as another candidate: no bid is used twice", async () => {
+    const store = memory();
+    const nonces: string[] = [];
+    const keep: Store["keep"] = (session, holds, call, wish) => {
+      if ("nonce" in session) nonces.push(session.nonce);
+      return store.keep(session, holds, call, wish);
+    };
+    const election = elect("x", { store: altered(store, { keep }), ttlMs: 5000 });
+    const led = async (): Promise<readonly string[]> =>
+      (await election.lead(async (term) => [term.candidate, term.token.bid])) ?? [];
+    const [first, second] = [await led(), await led()];
+    expect(new Set([...first, ...second]).size).toBe(4);
+    expect(new Set(nonces).size).toBe(2);
+    await election.close();
+  });
+
+  it("gives its store back, which is closed when nobody uses it any more", async () => {
+    const store = memory();
+    let closed = 0;
+    const shared = altered(store, { close: () => (closed++, store.close()) });
+    const [one, other] = [elect("one", { store: shared }), elect("other", { store: shared })];
+    const term = await other.campaign();
+    await one.lead(async () => {});
+    await one.close();
+    expect(closed).toBe(0);
+    expect(term.isHeld()).toBe(true);
+    await other.close({ drainMs: 0 });
+    expect(closed).toBe(1);
+  });
+});

@@ -9,7 +9,7 @@ import {
   type SemaphoreOptions,
 } from "conclave";
 import { memory } from "conclave/stores/memory";
-import { faulty, ManualClock } from "conclave/testing";
+import { fakeStore, faulty, ManualClock } from "conclave/testing";
 
 const TTL_MS = 3000;
 const KINDS = [{ shape: "race" }, { shape: "race", judge: "taker" }, { shape: "line" }, { layout: "swap" }] as const;
@@ -267,4 +267,19 @@ describe("mistakes", () => {
     cut.faults.heal();
     await clock.advance(1000);
   });
+});
+
+it("work does not begin in a permit that is lost before: the loop was blocked when it was granted", async () => {
+  const store = fakeStore();
+  let blocked = 0;
+  const blockOnce = (event: ConclaveEvent): void => {
+    if (event.type === "elected" && blocked++ === 0) store.suspend(TTL_MS);
+  };
+  const workers = open({ store, permits: 1, onEvent: blockOnce });
+  const heldAtBegin: boolean[] = [];
+  const led = workers.lead(async (permit) => void heldAtBegin.push(permit.isHeld()));
+  await store.advance(4 * TTL_MS);
+  await led;
+  expect(blocked).toBeGreaterThan(1);
+  expect(heldAtBegin).toEqual([true]);
 });

@@ -54,6 +54,8 @@ describe("etcdFence", () => {
         env: { ...process.env, ETCDCTL_API: "3" },
       }).stdout;
     expect(compared()).toMatch(/SUCCESS/);
+    await one.write(resource, by(1), put("between"));
+    expect(await one.raise(resource, by(1))).toEqual({ key, modRevision });
     await two.raise(resource, by(2));
     expect(compared()).toMatch(/FAILURE/);
   });

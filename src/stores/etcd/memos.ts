@@ -110,11 +110,21 @@ export async function readMemos(
   const { kvs } = await link.range(range, signal);
   const memos: StoredMemo[] = [];
   for (const kv of kvs) {
-    const memo = memoOf(decodeURIComponent(kv.key.subarray(root.length).toString("utf8")), kv);
+    const own = keyBelow(root, kv);
+    const memo = own === undefined ? foreign(kv) : memoOf(own, kv);
     if ("kind" in memo) return memo;
     memos.push(memo);
   }
   return { kind: "memos", memos: memos.toSorted((a, b) => (a.key < b.key ? -1 : 1)) };
+}
+
+/** Undefined for a key that is not written as ours are. */
+function keyBelow(root: Buffer, { key }: KeyValue): string | undefined {
+  try {
+    return decodeURIComponent(key.subarray(root.length).toString("utf8"));
+  } catch {
+    return undefined;
+  }
 }
 
 function valueOf({ hold, value, n }: MemoWrite): Buffer {

@@ -75,6 +75,17 @@ it("a memo that somebody has written over by hand is refused, and the term goes 
   expect(term.isHeld()).toBe(true);
 });
 
+it("a key of somebody else among the memos is named, and not taken for a store that does not answer", async () => {
+  const store = etcd(urlOf(servers()));
+  await etcdctl("put", ".conclave/memo/among/%zz", "not ours");
+  expect(await store.readMemos("among", undefined, call())).toMatchObject({
+    kind: "refused",
+    code: "STORE_FOREIGN_DATA",
+    message: expect.stringMatching(/memo\/among\/%zz is no memo/),
+  });
+  await store.close();
+});
+
 /** A store, a term in it, and a writer of its memos. */
 async function desk(store: FencedStore & KeepsMemos, name: string) {
   const session = await open(store);
