@@ -145,6 +145,12 @@ describe("a group", () => {
     await floor.rests({ a: 12 });
     await expect(floor.join("b", { partitions: 13 })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
   }, 30_000);
+
+  it("refuses a member that was told another number of partitions, also before a controller was elected", async () => {
+    const floor = new Floor();
+    await floor.join("a", { mayControl: false });
+    await expect(floor.join("b", { partitions: 13 })).rejects.toThrow(/the group has 12 partitions, not 13/);
+  }, 30_000);
 });
 
 describe("joinPartitions", () => {
