@@ -48,6 +48,7 @@ const OPTIONS = {
 export async function run(args: readonly string[], { home }: Context): Promise<number> {
   const { values, positionals } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: true });
   const [what, group, ...rest] = positionals;
+  refuseFlagsOfOthers(what, values);
   if (what === "demo") return await runPartitionsDemo(values, group, new URL("./partitions/member.js", home));
   if (what === undefined) {
     process.stderr.write(fit(help));
@@ -62,6 +63,19 @@ export async function run(args: readonly string[], { home }: Context): Promise<n
   } finally {
     await store.close();
   }
+}
+
+const FLAGS_OF: Readonly<Record<string, string>> = {
+  members: "demo",
+  partitions: "demo",
+  ttl: "demo",
+  leads: "status",
+};
+
+function refuseFlagsOfOthers(what: string | undefined, values: Readonly<Record<string, unknown>>): void {
+  for (const [flag, verb] of Object.entries(FLAGS_OF))
+    if (what !== undefined && what !== verb && values[flag] !== undefined && values[flag] !== false)
+      throw new UsageError(`--${flag} goes with partitions ${verb}`);
 }
 
 type Wish =
@@ -139,7 +153,8 @@ function say(seen: GroupStatus, isWhole: boolean): string {
     lines.push(`  ${id}  ${notes.join(", ")}`);
   }
   const unled = partitionsIn(seen, "unled");
-  lines.push(unled.length === 0 ? "every partition is led" : `nobody leads ${shortened(unled)}`);
+  const isLed = unled.length === 0 && partitions > 0;
+  lines.push(isLed ? "every partition is led" : `nobody leads ${partitions > 0 ? shortened(unled) : "anything yet"}`);
   for (const [partition, to] of transfers) lines.push(`partition ${partition} is wished to be led by ${to}`);
   if (isWhole)
     for (const { partition, member, epoch, state } of leads)

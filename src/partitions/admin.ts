@@ -18,7 +18,7 @@ import {
 } from "./names.ts";
 import { changeRegistry, withDrain, withTransfer } from "./registry.ts";
 import { epochDomain, epochToken } from "./revision.ts";
-import { EMPTY_REGISTRY, parseIndex, parseRegistry, parseStatement, type Registry } from "./texts.ts";
+import { EMPTY_REGISTRY, type Index, parseIndex, parseRegistry, parseStatement, type Registry } from "./texts.ts";
 
 export interface LeadStatus {
   readonly partition: number;
@@ -56,6 +56,8 @@ export async function groupStatus(store: Store, group: string, call: Call): Prom
   const index = memos.find(({ key }) => key === reserved(INDEX_KEY));
   const registry = await registryOf(store, group, call);
   if (index === undefined && registry.ids.size === 0) return undefined;
+  const layout = index && parseIndex(index.value);
+  const count = layout?.count ?? registry.count ?? 0;
   const ids = [...registry.ids];
   const [controller, ...seats] = await lookAt(
     store,
@@ -63,12 +65,12 @@ export async function groupStatus(store: Store, group: string, call: Call): Prom
     call,
   );
   const there = new Map(ids.flatMap((id, place) => tokenOf(id, seats[place])));
-  const leads = leadsOf(memos, group, index, there);
+  const leads = leadsOf(memos, group, count, layout, there);
   const members = await Promise.all(ids.map((id) => memberOf(store, group, id, registry, leads, there, call)));
   const holder = controller?.holder;
   return {
     group,
-    partitions: index === undefined ? 0 : parseIndex(index.value).count,
+    partitions: count,
     controller: holder && { id: holder.candidate, token: holder.token },
     members,
     leads,
@@ -103,14 +105,15 @@ function tokenOf(id: string, seat: Seat | undefined): readonly (readonly [string
 function leadsOf(
   memos: readonly StoredMemo[],
   group: string,
-  index: StoredMemo | undefined,
+  count: number,
+  layout: Index | undefined,
   there: ReadonlyMap<string, bigint>,
 ): readonly LeadStatus[] {
-  if (index === undefined) return [];
-  const { count, chunkSize, domain } = parseIndex(index.value);
   const leads = Array.from({ length: count }, (_, partition): LeadStatus => {
     return { partition, member: undefined, epoch: undefined, state: "unled" };
   });
+  if (layout === undefined) return leads;
+  const { chunkSize, domain } = layout;
   const isThere = ({ id, token }: SessionRef): boolean => there.get(id) === token;
   for (const { key, value } of memos) {
     const chunk = chunkOfKey(key);

@@ -114,7 +114,10 @@ export class ControllerHost {
     this.#wake();
   }
 
-  /** What stands in the store, read after the grant: memos of predecessors are refused from then on. */
+  /**
+   * What stands in the store, read after the grant: memos of predecessors are refused from then on. And what operators have asked for: a controller that decided without it would take partitions from where
+   * they were wished to be, and bring them back when it hears of the wish.
+   */
   async #begin(): Promise<ControllerState | undefined> {
     const { group, plan, term } = this.#options;
     const memos = await this.#insist("the assignments", () =>
@@ -122,6 +125,12 @@ export class ControllerHost {
     );
     if (memos === undefined) return undefined;
     checkIndex(memos, this.#options);
+    const registry = await this.#insist("the registry", () =>
+      this.#lookout.readMemos(registryName(group), reserved(REGISTRY_KEY)),
+    );
+    if (registry === undefined) return undefined;
+    const written = registry.find(({ key }) => key === reserved(REGISTRY_KEY));
+    if (written !== undefined) this.#registry = parseRegistry(written.value);
     const chunks: (Chunk | undefined)[] = Array.from({ length: chunksOf(plan.layout) });
     for (const { key, value } of memos) {
       const index = chunkOfKey(key);

@@ -10,15 +10,25 @@ import { createCandidate } from "../election/candidate.ts";
 import type { Candidate, Election } from "../election/face.ts";
 import { type Inside, insideOf } from "../election/inside.ts";
 import { nap } from "../election/nap.ts";
+import { isTaken, lookAtAll } from "../election/observe.ts";
 import type { Term } from "../election/term.ts";
 import type { FencedStore } from "../stores/contract.ts";
 import { ControllerHost } from "./controller-host.ts";
 import { asError, MemberHost } from "./member-host.ts";
-import { controllerName, INDEX_KEY, memberName, problemsOfId, reserved } from "./names.ts";
+import { controllerName, INDEX_KEY, memberName, problemsOfId, registryName, reserved } from "./names.ts";
 import { type PartitionOptions, type ResolvedOptions, resolvePartitions } from "./options.ts";
 import type { PartitionTerm } from "./partition-term.ts";
-import { changeRegistry, withDrain, withId, withTransfer } from "./registry.ts";
-import { parseIndex } from "./texts.ts";
+import {
+  changeRegistry,
+  forgettable,
+  readRegistry,
+  withCount,
+  withDrain,
+  withIds,
+  withoutIds,
+  withTransfer,
+} from "./registry.ts";
+import { parseIndex, type Registry } from "./texts.ts";
 
 /** A member of a group: it goes on until it is closed. */
 export interface PartitionGroup extends AsyncDisposable {
@@ -95,16 +105,56 @@ class JoinedGroup implements PartitionGroup {
   }
 
   /** Registers under the lock, so that the store has been written to before anything is read: some stores make their tables only then. */
-  async register(): Promise<void> {
-    await changeRegistry(this.#candidate, this.group, async (registry) => {
-      await this.#checkCount();
-      return withId(registry, this.id);
-    });
+  async register(signal: AbortSignal = this.#closing.signal): Promise<void> {
+    const { store } = this.#inside;
+    const forgotten = new Set<string>();
+    const change = async (registry: Registry): Promise<Registry> => {
+      await this.#checkCount(registry);
+      const grown = withIds(withCount(registry, this.#resolved.plan.layout.count), [this.id]);
+      const ids = forgettable(grown, store.guarantee.memos?.bytes ?? Infinity).filter((id) => id !== this.id);
+      const there = await this.#there(ids);
+      const gone = new Set(ids.filter((id) => !there.has(id)));
+      for (const id of gone) forgotten.add(id);
+      return withoutIds(grown, gone);
+    };
+    await changeRegistry(this.#candidate, this.group, change, { signal });
+    // Who was granted its seat after the look above may have found itself registered before the write.
+    const back = await this.#there([...forgotten]);
+    if (back.size > 0)
+      await changeRegistry(this.#candidate, this.group, (registry) => withIds(registry, back), { signal });
   }
 
-  async #checkCount(): Promise<void> {
+  /** Those of these ids in whose seats somebody is. */
+  async #there(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (ids.length === 0) return new Set();
+    const { store } = this.#inside;
+    const lookout = { store, clock: this.#clock, requestTimeoutMs: this.#requestTimeoutMs };
+    const seats = await lookAtAll(
+      lookout,
+      ids.map((id) => memberName(this.group, id)),
+    );
+    const nowMs = this.#clock.now().mono;
+    return new Set(ids.filter((_, place) => isTaken(seats[place], nowMs)));
+  }
+
+  /** This member has been granted its seat: from now on nobody takes it for one that is gone. If somebody has before, it registers again. */
+  async #stayRegistered(signal: AbortSignal): Promise<void> {
+    const election = this.#candidate.election(registryName(this.group));
+    while (!signal.aborted)
+      try {
+        const { ids } = await readRegistry(election);
+        if (!ids.has(this.id)) await this.register(signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#report(asError(`"${this.group}": whether member ${this.id} is registered could not be found out`, error));
+        await nap(AGAIN_MS, signal, this.#clock);
+      }
+  }
+
+  async #checkCount(registry: Registry): Promise<void> {
     const memo = await this.#controller.memo(reserved(INDEX_KEY));
-    const count = memo === undefined ? undefined : parseIndex(memo.value).count;
+    const count = memo === undefined ? registry.count : parseIndex(memo.value).count;
     const wanted = this.#resolved.plan.layout.count;
     if (count === undefined || count === wanted) return;
     throw invalidConfig(`joinPartitions(${show(this.group)})`, [
@@ -150,7 +200,7 @@ class JoinedGroup implements PartitionGroup {
       report: (error) => this.#report(error),
     });
     this.#host = host;
-    await host.run();
+    await Promise.all([host.run(), this.#stayRegistered(term.signal)]);
   }
 
   #standAsController(): Promise<unknown> {
@@ -171,10 +221,14 @@ class JoinedGroup implements PartitionGroup {
       clock: this.#clock,
       candidate: this.#candidate,
       lookEveryMs: ttlMs / 3,
-      requestTimeoutMs: Math.min(10_000, ttlMs / 2),
+      requestTimeoutMs: this.#requestTimeoutMs,
       report: (error) => this.#report(error),
     });
     await host.run();
+  }
+
+  get #requestTimeoutMs(): number {
+    return Math.min(10_000, (this.#options.ttlMs ?? DEFAULT_TTL_MS) / 2);
   }
 
   held(): readonly PartitionTerm[] {

@@ -6,6 +6,7 @@
 import type { Clock } from "../base/clock.ts";
 import { ConclaveError, isConclaveError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
+import { askedOnce } from "../base/outcome.ts";
 import type { Election } from "../election/face.ts";
 import { writeReservedMemo } from "../election/memo.ts";
 import { nap } from "../election/nap.ts";
@@ -181,7 +182,11 @@ function isBefore({ term, n }: Revision, revision: { readonly token: bigint; rea
 }
 
 export function asError(what: string, cause: unknown): ConclaveError {
-  const code = isConclaveError(cause) ? cause.code : "STORE_UNREACHABLE";
-  const retryable = isConclaveError(cause) ? cause.retryable : true;
-  return new ConclaveError(code, `${what}: ${textOfError(cause)}. It is tried again.`, { retryable, cause });
+  if (!isConclaveError(cause))
+    return new ConclaveError("STORE_UNREACHABLE", `${what}: ${textOfError(cause)}. It is tried again.`, {
+      retryable: true,
+      cause,
+    });
+  const { code, message, retryable } = cause;
+  return new ConclaveError(code, `${what}: ${askedOnce(message)} It is tried again.`, { retryable, cause });
 }

@@ -1,8 +1,14 @@
 // The registry of a group: which ids there are, and what operators have asked for. It is changed under a lock of its own (one election, held for moments), because only the term in a seat can
 // write a memo. Its one use is that the controller knows where to look: an id that is not in it gets no partitions, and an id that is gone costs one look.
+//
+// Ids are forgotten, because otherwise a fleet whose processes have new names at each start would fill the memo, and then nobody could join any more. A member that joins when the memo is half full
+// forgets the ids whose seats are empty (`forgettable`), but none of which an operator has asked something. That a look may be old, or that a member is between two sessions, does no harm: who
+// forgets looks once more after its write and puts back who is there by then, and each member looks, after it was granted its seat, whether it is still registered (group.ts). Either one sees the other. No
+// exclusion rests on it, because the controller also looks at the seat of everybody who owns something.
 import { isConclaveError } from "../base/errors.ts";
+import { bytesOf } from "../base/text.ts";
 import { writeReservedMemo } from "../election/memo.ts";
-import type { Candidate, Election } from "../election/face.ts";
+import type { Candidate, Election, LockOptions } from "../election/face.ts";
 import { REGISTRY_KEY, registryName, reserved } from "./names.ts";
 import { EMPTY_REGISTRY, formatRegistry, parseRegistry, type Registry } from "./texts.ts";
 
@@ -22,11 +28,11 @@ export async function changeRegistry(
   candidate: Candidate,
   group: string,
   change: (registry: Registry) => Registry | Promise<Registry>,
-  waitMs?: number,
+  options: LockOptions = {},
 ): Promise<Registry> {
   for (let left = TRIES; ; left--)
     try {
-      return await changeOnce(candidate, group, change, waitMs);
+      return await changeOnce(candidate, group, change, options);
     } catch (error) {
       if (left <= 1 || !isConclaveError(error) || error.code !== "TERM_LOST") throw error;
     }
@@ -36,7 +42,7 @@ async function changeOnce(
   candidate: Candidate,
   group: string,
   change: (registry: Registry) => Registry | Promise<Registry>,
-  waitMs: number | undefined,
+  options: LockOptions,
 ): Promise<Registry> {
   const election = candidate.election(registryName(group));
   return await candidate.withLock(
@@ -47,12 +53,28 @@ async function changeOnce(
       if (after !== before) await writeReservedMemo(term, REGISTRY_KEY, formatRegistry(after));
       return after;
     },
-    { waitMs },
+    options,
   );
 }
 
-export function withId(registry: Registry, id: string): Registry {
-  return registry.ids.has(id) ? registry : { ...registry, ids: new Set([...registry.ids, id].toSorted()) };
+export function withCount(registry: Registry, count: number): Registry {
+  return registry.count === count ? registry : { ...registry, count };
+}
+
+export function withIds(registry: Registry, added: Iterable<string>): Registry {
+  const ids = new Set([...registry.ids, ...added]);
+  return ids.size === registry.ids.size ? registry : { ...registry, ids: new Set([...ids].toSorted()) };
+}
+
+export function withoutIds(registry: Registry, gone: ReadonlySet<string>): Registry {
+  return gone.size === 0 ? registry : { ...registry, ids: new Set([...registry.ids].filter((id) => !gone.has(id))) };
+}
+
+/** The ids that are forgotten if they are not there; none as long as the registry needs less than half of what a memo holds. */
+export function forgettable(registry: Registry, bytesMax: number): readonly string[] {
+  if (bytesOf(formatRegistry(registry)) <= bytesMax / 2) return [];
+  const wished = new Set(registry.transfers.values());
+  return [...registry.ids].filter((id) => !registry.draining.has(id) && !wished.has(id));
 }
 
 export function withDrain(registry: Registry, id: string, isDraining: boolean): Registry {

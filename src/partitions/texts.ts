@@ -63,19 +63,22 @@ export function parseStatement(text: string): Statement {
   });
 }
 
-/** Which ids there are, and what operators have asked for. */
+/** How many partitions the group has, which ids there are, and what operators have asked for. */
 export interface Registry extends OperatorWishes {
+  /** As the first member was told. Undefined in what earlier versions have written: they looked only into the index, which is not there before the first controller. */
+  readonly count: number | undefined;
   readonly ids: ReadonlySet<string>;
 }
 
-export const EMPTY_REGISTRY: Registry = { ids: new Set(), draining: new Set(), transfers: new Map() };
+export const EMPTY_REGISTRY: Registry = { count: undefined, ids: new Set(), draining: new Set(), transfers: new Map() };
 
-export function formatRegistry({ ids, draining, transfers }: Registry): string {
-  return JSON.stringify({ v: VERSION, ids: [...ids], draining: [...draining], transfers: [...transfers] });
+export function formatRegistry({ count, ids, draining, transfers }: Registry): string {
+  return JSON.stringify({ v: VERSION, count, ids: [...ids], draining: [...draining], transfers: [...transfers] });
 }
 
 export function parseRegistry(text: string): Registry {
   return read("the registry of the partitions", text, (written) => ({
+    count: written["count"] === undefined ? undefined : whole(written["count"]),
     ids: new Set((written["ids"] as readonly unknown[]).map(String)),
     draining: new Set((written["draining"] as readonly unknown[]).map(String)),
     transfers: new Map(

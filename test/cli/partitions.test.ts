@@ -87,10 +87,39 @@ describe("conclave partitions", () => {
     expect(await run("transfer", "orders", "6", "a")).toMatchObject({ code: 2 });
     expect(await run("explode", "orders")).toMatchObject({ code: 2 });
     expect((await cli.run(["partitions", "status", "orders", "--store", "memory:?layout=swap"])).code).toBe(3);
+    expect(await run("drain", "orders", "a", "--members", "3")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--members goes with partitions demo") as string,
+    });
+  });
+
+  it("status of a group that no controller has assigned yet says that nobody leads anything", async () => {
+    const alone = await joinPartitions("young", {
+      store: sqlite(store),
+      id: "a",
+      partitions: 3,
+      mayControl: false,
+      onEvent: () => {},
+      onAssigned: async () => {},
+    });
+    const { stdout } = await run("status", "young");
+    expect(stdout).toMatch(/^"young": 3 partitions, nobody controls it\n[^]*\nnobody leads 0, 1, 2\n$/);
+    await alone.close();
   });
 });
 
 describe("conclave partitions demo", () => {
+  it.each([
+    ["etcd://127.0.0.1:1", 3, "nothing listens there"],
+    ["redis://127.0.0.1:1", 3, "cannot fence"],
+    ["memory:", 2, "processes cannot share it"],
+    ["nosuch://x", 2, "is not the scheme of a store"],
+  ])("on a store that cannot do it (%s), it says so before it starts a process", async (url, code, why) => {
+    const { stdout, ...rest } = await cli.run(["partitions", "demo", "--store", url], { TMPDIR: cli.folder });
+    expect(rest).toMatchObject({ code, stderr: expect.stringContaining(why) as string });
+    expect(stdout).toBe("");
+  });
+
   it("interrupted, it exits with 130", { timeout: 60_000 }, async () => {
     const demo = await cli.start(["partitions", "demo", "--partitions", "5"], { TMPDIR: cli.folder });
     await expect.poll(() => demo.stdout, { timeout: 30_000 }).toMatch(/at rest after/);

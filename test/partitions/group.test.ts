@@ -100,6 +100,29 @@ describe("a group", () => {
     expect(begun).toEqual(own);
   }, 60_000);
 
+  it("moves nothing when its controller leaves, also where only a wish keeps the loads uneven", async () => {
+    const floor = new Floor();
+    // Only x and y are ever the controller, and they lead nothing.
+    const first = await floor.join("x");
+    await first.drain("x");
+    await first.drain("y");
+    await floor.join("a", { mayControl: false });
+    await floor.join("b", { mayControl: false });
+    await floor.rests({ a: 6, b: 6 });
+    const wished = [...floor.partitionsOf("b"), ...floor.partitionsOf("a").slice(0, 4)];
+    for (const partition of wished) await first.transfer(partition, "b");
+    await floor.rests({ a: 2, b: 10 });
+    const second = await floor.join("y");
+    const before = floor.begins;
+    await first.close();
+    await vi.waitFor(() => expect(second.isController()).toBe(true), { timeout: 15_000 });
+    // What this controller decides is acted on by the time that it has moved what it is asked to move now.
+    const moved = floor.partitionsOf("a")[0] ?? -1;
+    await second.transfer(moved, "b");
+    await floor.rests({ a: 1, b: 11 });
+    expect(floor.begins).toBe(before + 1);
+  }, 60_000);
+
   it("calls the work of a partition again after it has rejected, and reports it", async () => {
     const floor = new Floor();
     const errors: string[] = [];
@@ -121,6 +144,12 @@ describe("a group", () => {
     await floor.join("a");
     await floor.rests({ a: 12 });
     await expect(floor.join("b", { partitions: 13 })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  }, 30_000);
+
+  it("refuses a member that was told another number of partitions, also before a controller was elected", async () => {
+    const floor = new Floor();
+    await floor.join("a", { mayControl: false });
+    await expect(floor.join("b", { partitions: 13 })).rejects.toThrow(/the group has 12 partitions, not 13/);
   }, 30_000);
 });
 

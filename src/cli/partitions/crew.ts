@@ -26,6 +26,8 @@ export class Hand {
   isKilled = false;
   #isToldToEnd = false;
   errors = "";
+  /** What the store last answered it with, where trying again may help. */
+  trouble = "";
   /** Its way to the store, where that can be cut. */
   readonly relay: Relay | undefined;
 
@@ -51,12 +53,19 @@ export class Hand {
 
   #heard(said: MemberMessage): void {
     if (said.event === "leads") this.#heardLeads(new Set(said.partitions));
-    if (said.event === "lost") this.lost++;
+    if (said.event === "lost") this.#heardLost();
     if (said.event === "controls") this.controls = said.is;
     if (said.event === "proved") this.proved.set(said.id, nowMs());
     if (said.event === "blocked") this.isBlocked = true;
-    if (said.event === "trouble") this.errors += said.message;
+    if (said.event === "trouble" && said.isFinal) this.errors += said.message;
+    if (said.event === "trouble") this.trouble = said.message;
     this.#hear();
+  }
+
+  /** What it led will be others' in a moment: the group is not at rest, though nothing has moved yet. */
+  #heardLost(): void {
+    this.lost++;
+    this.changedMs = nowMs();
   }
 
   #heardLeads(leads: ReadonlySet<number>): void {

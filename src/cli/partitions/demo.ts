@@ -5,19 +5,26 @@
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { isConclaveError } from "../../index.ts";
+import { groupStatus } from "../../partitions/admin.ts";
+import { requirePartitions } from "../../partitions/options.ts";
 import { INTERRUPTED, NO, UNKNOWN, UsageError, YES } from "../command.ts";
 import { readCount, readDuration } from "../flags.ts";
+import { chooseStore } from "../store.ts";
 import { Hand } from "./crew.ts";
 import { judgePartitions, type PartitionsVerdict } from "./judge.ts";
 import { Relay, whyNoRelay } from "./relay.ts";
-import { nowMs } from "./words.ts";
+import { demoGroup, nowMs } from "./words.ts";
 
 const BLOCK_MS = 400;
+const ANSWERS_WITHIN_MS = 10_000;
 const WITHIN_MS = 120_000;
 /** Ten thousand partitions come to rest in about a minute on a busy machine. */
 const RESTS_WITHIN_MS = 300_000;
 /** Members whose way to the store leads through this process. Two, because one of them may be the controller. */
 const RELAYED = 2;
+/** After so long without a word it says what it waits for. */
+const SAYS_AFTER_MS = 15_000;
 /** A share of the even load: the group has come to rest when no member is further from the even load than this. */
 const UNEVEN = 0.1;
 const TTL_LEAST_MS = 1000;
@@ -62,6 +69,7 @@ export async function runPartitionsDemo(flags: DemoFlags, extra: string | undefi
   const ttlMs = readDuration("--ttl", flags.ttl ?? "2s");
   if (ttlMs < TTL_LEAST_MS) throw new UsageError(`--ttl ${flags.ttl}: at least 1s`);
   const say = (line: string): void => void (flags.json || process.stdout.write(`${line}\n`));
+  if (flags.store !== undefined) await checkStore(flags.store, partitions);
   const folder = mkdtempSync(path.join(tmpdir(), "conclave-partitions-"));
   const store = flags.store ?? `sqlite:${path.join(folder, "store.db")}`;
   const play = await Play.of(program, { members, partitions, ttlMs, store, folder }, say);
@@ -76,6 +84,22 @@ export async function runPartitionsDemo(flags: DemoFlags, extra: string | undefi
     await play.end();
   }
   return conclude(play.acts, play.judge(), folder, flags.json, say);
+}
+
+/** What cannot work is said before processes are started. */
+async function checkStore(url: string, partitions: number): Promise<void> {
+  const store = await chooseStore(url);
+  const call = { signal: AbortSignal.timeout(ANSWERS_WITHIN_MS), sentAtMs: 0 };
+  try {
+    if (store.guarantee.scope === "process") throw new UsageError(`--store ${url}: processes cannot share it`);
+    requirePartitions(store);
+    await groupStatus(store, demoGroup(partitions), call).catch((error: unknown) => {
+      // There are no tables yet. The first member makes them.
+      if (!isConclaveError(error) || error.code !== "STORE_UNSUPPORTED") throw error;
+    });
+  } finally {
+    await store.close();
+  }
 }
 
 function conclude(
@@ -152,7 +176,7 @@ class Play {
       const id = `m${index + 1}`;
       const relay = relays[members - 1 - index];
       const log = path.join(folder, `${id}.log`);
-      const member = { id, store: relay?.url ?? store, ttlMs, partitions, log };
+      const member = { id, group: demoGroup(partitions), store: relay?.url ?? store, ttlMs, partitions, log };
       return new Hand(program, member, relay, () => this.#wake());
     });
   }
@@ -169,26 +193,34 @@ class Play {
     const { members, partitions, ttlMs } = this.#options;
     this.#say(`${members} processes share ${partitions} partitions, ttl ${ttlMs} ms`);
     await this.#act("begun", undefined, (): void => {});
-    await this.#kill(this.#victim());
-    await this.#stop(this.#victim());
-    if (this.#relays.length > 0) await this.#cut(this.#victim(({ relay }) => relay !== undefined));
-    await this.#stop(await this.#controllerItself());
-    await this.#kill(await this.#controllerItself());
+    await this.#kill(() => this.#victim());
+    await this.#stop(() => this.#victim());
+    if (this.#relays.length > 0) await this.#cut(() => this.#victim(({ relay }) => relay !== undefined));
+    await this.#stop(() => this.#controllerItself());
+    await this.#kill(() => this.#controllerItself());
   }
 
-  async #kill(hand: Hand): Promise<void> {
+  /** Somebody is chosen when the group is at rest: until then another may become the controller. */
+  async #chosen(choose: () => Hand | Promise<Hand>): Promise<Hand> {
+    await this.#quiet();
+    return await choose();
+  }
+
+  async #kill(choose: () => Hand | Promise<Hand>): Promise<void> {
+    const hand = await this.#chosen(choose);
     await this.#act("killed", hand, () => void hand.kill());
   }
 
-  async #stop(hand: Hand): Promise<void> {
-    await this.#quiet();
+  async #stop(choose: () => Hand | Promise<Hand>): Promise<void> {
+    const hand = await this.#chosen(choose);
     hand.block(BLOCK_MS);
     await this.#until(`${hand.id} to block`, () => hand.isBlocked);
     await this.#act("stopped", hand, () => hand.stop());
     await this.#act("resumed", hand, () => hand.resume());
   }
 
-  async #cut(hand: Hand): Promise<void> {
+  async #cut(choose: () => Hand | Promise<Hand>): Promise<void> {
+    const hand = await this.#chosen(choose);
     await this.#act("cut", hand, () => hand.cut());
     await this.#act("mended", hand, () => hand.mend());
   }
@@ -214,7 +246,6 @@ class Play {
   }
 
   async #act(what: Act["what"], hand: Hand | undefined, act: () => void): Promise<void> {
-    if (what === "killed" || what === "cut") await this.#quiet();
     const startedMs = nowMs();
     const wanted = [...(hand?.leads ?? [])];
     const others = this.#hands.filter((each) => each !== hand && each.isThere);
@@ -243,8 +274,7 @@ class Play {
             moved: after.lost > before.lost ? undefined : after.givenUp - before.givenUp,
           }),
     });
-    const loads = this.#hands.map((each) => `${each.id} ${stateOf(each)}`);
-    this.#say(`  at rest after ${Math.round(nowMs() - startedMs)} ms: ${loads.join("  ")}`);
+    this.#say(`  at rest after ${Math.round(nowMs() - startedMs)} ms: ${this.#loads()}`);
   }
 
   #outcomeOf(
@@ -307,17 +337,31 @@ class Play {
 
   async #until(what: string, isSo: () => boolean, withinMs = WITHIN_MS): Promise<void> {
     const endMs = nowMs() + withinMs;
+    let sayAtMs = nowMs() + SAYS_AFTER_MS;
     while (!isSo()) {
       if (this.#controller() === undefined) this.#hasChangedController = true;
       const dead = this.#hands.find(({ hasFailed }) => hasFailed);
       if (dead !== undefined) throw new Error(`${dead.id} has ended: ${dead.errors.trim()}`);
       if (this.#isInterrupted) throw new Interruption("interrupted");
-      if (nowMs() > endMs) throw new Error(`waited for ${what} in vain`);
+      if (nowMs() > endMs) throw new Error(`waited for ${what} in vain${this.#troubles()}`);
+      if (nowMs() > sayAtMs) {
+        this.#say(`  waits for ${what}: ${this.#loads()}${this.#troubles()}`);
+        sayAtMs = Infinity;
+      }
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100);
         this.#wake = () => (clearTimeout(timer), resolve());
       });
     }
+  }
+
+  #loads(): string {
+    return this.#hands.map((each) => `${each.id} ${stateOf(each)}`).join("  ");
+  }
+
+  #troubles(): string {
+    const hand = this.#hands.find(({ isThere, trouble }) => isThere && trouble !== "");
+    return hand === undefined ? "" : `. ${hand.id} was told: ${hand.trouble}`;
   }
 
   interrupt(): void {

@@ -23,20 +23,22 @@ class GroupMember {
   }
 
   async join(): Promise<void> {
-    const { id, store: url, ttlMs, partitions } = this.#options;
+    const { id, group: name, store: url, ttlMs, partitions } = this.#options;
+    const seats = `partitions/${name}/member/`;
     const store = await openStore(url);
     requireFenced(store);
-    const group = await joinPartitions("demo", {
+    const group = await joinPartitions(name, {
       store,
       id,
       ttlMs,
       partitions,
       onEvent: (event) => {
-        if (event.type === "error" && !event.error.retryable)
-          this.#say({ event: "trouble", message: event.error.message });
-        const [, other] =
-          /^partitions\/demo\/member\/(.*)$/.exec("election" in event ? (event.election ?? "") : "") ?? [];
-        if (event.type === "lost" && other === id) this.#say({ event: "lost" });
+        if (event.type === "error")
+          this.#say({ event: "trouble", message: event.error.message, isFinal: !event.error.retryable });
+        const election = ("election" in event ? event.election : undefined) ?? "";
+        const other = election.startsWith(seats) ? election.slice(seats.length) : undefined;
+        // A term may end before its deadline because renewals get no answer. Then it is not lost but given up.
+        if (event.type === "state" && event.state === "ending" && other === id) this.#say({ event: "lost" });
         if (event.type === "elected" && other !== undefined && other !== id) this.#say({ event: "proved", id: other });
       },
       onAssigned: (partition, term) => this.#lead(partition, term),

@@ -2,6 +2,7 @@
 
 export interface DemoMember {
   readonly id: string;
+  readonly group: string;
   readonly store: string;
   /** Where it notes what it holds: `PARTITION MILLISECONDS WHO begin|act|end EPOCH`. */
   readonly log: string;
@@ -17,7 +18,13 @@ export type MemberMessage =
   /** The term of its own seat has ended before its time. */
   | { readonly event: "lost" }
   | { readonly event: "blocked" }
-  | { readonly event: "trouble"; readonly message: string };
+  /** `isFinal`: trying again cannot help. */
+  | { readonly event: "trouble"; readonly message: string; readonly isFinal: boolean };
+
+/** The number of a group cannot be changed, and a store may be used for a second demo. */
+export function demoGroup(partitions: number): string {
+  return `demo-${partitions}`;
+}
 
 /** How often a member notes what it holds. With very many partitions the notes themselves would otherwise be what keeps the machine busy. */
 export function noteEveryMs(partitions: number): number {
