@@ -33,7 +33,7 @@ export function connectReason(cause: unknown, tls: TlsSettings | undefined, word
 export function wasClosed(cause: unknown): boolean {
   const code = codeOf(cause);
   return (
-    code === "ECONNRESET" || code.startsWith("ERR_HTTP2") || (cause instanceof Error && cause.message === "closed")
+    code === "ECONNRESET" || code === "EPIPE" || code.startsWith("ERR_HTTP2") || (cause instanceof Error && cause.message === "closed")
   );
 }
 

@@ -8,8 +8,8 @@ import { askWord } from "./words.ts";
 const WORDS: ConnectWords = {
   closed: (tls) =>
     tls === undefined
-      ? "closed the connection at once: it has no majority, it is stopping, or it expects TLS (then write zookeepers://)"
-      : "closed the connection at once: it has no majority, it is stopping, it asks for a client certificate (?cert=FILE&key=FILE), or it does not speak TLS (then write zookeeper://)",
+      ? "closed the connection at once: it has no majority, it is stopping, it has as many connections from this address as it allows (maxClientCnxns), or it expects TLS (then write zookeepers://)"
+      : "closed the connection at once: it has no majority, it is stopping, it has as many connections from this address as it allows (maxClientCnxns), it asks for a client certificate (?cert=FILE&key=FILE), or it does not speak TLS (then write zookeeper://)",
   speaksNoTls: "write zookeeper://, or give it a secureClientPort",
   refusesCertificate: "is it signed by an authority in ZooKeeper's trust store?",
 };
