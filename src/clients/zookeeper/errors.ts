@@ -17,6 +17,8 @@ export const CODE = {
   authFailed: -115,
   sessionMoved: -118,
   notReadOnly: -119,
+  localSession: -120,
+  notLoggedIn: -124,
   quota: -125,
   throttled: -127,
 } as const;
@@ -38,6 +40,8 @@ export type ZooKeeperProblem =
   | "moved"
   /** The server is too old, or lacks a part of the protocol. */
   | "unsupported"
+  /** The session is known to one server only, and that server may not make it known to all. */
+  | "local"
   | "too-large"
   | "full"
   /** The bytes that came are not ZooKeeper's protocol. */
@@ -70,6 +74,8 @@ const SAID: ReadonlyMap<number, readonly [ZooKeeperProblem, string]> = new Map([
   [CODE.authFailed, ["denied", "the server does not accept the password"]],
   [CODE.sessionMoved, ["moved", "the session has moved to another server"]],
   [CODE.notReadOnly, ["unreachable", "the server is read-only: it has lost its majority"]],
+  [CODE.localSession, ["local", "the server keeps its sessions to itself, and nothing can be bound to them"]],
+  [CODE.notLoggedIn, ["denied", "the server serves only clients that have logged in"]],
   [CODE.quota, ["full", "the quota of the path is used up"]],
   [CODE.throttled, ["unreachable", "the server is busy, and refuses requests"]],
 ]);

@@ -5,12 +5,14 @@ import { type Endpoint, nameOf, type TlsSettings } from "../url-parts.ts";
 import { ZooKeeperError } from "./errors.ts";
 import { askWord } from "./words.ts";
 
+const FULL = "it has as many connections from this address as it allows (maxClientCnxns)";
+
 const WORDS: ConnectWords = {
   scheme: "zookeeper",
   closes: (tls) =>
     tls === undefined
-      ? "it has no majority, it is stopping"
-      : "it has no majority, it is stopping, it asks for a client certificate (?cert=FILE&key=FILE)",
+      ? `it has no majority, it is stopping, ${FULL}`
+      : `it has no majority, it is stopping, ${FULL}, it asks for a client certificate (?cert=FILE&key=FILE)`,
   makeItSpeakTls: "give it a secureClientPort",
   refusesCertificate: "is it signed by an authority in ZooKeeper's trust store?",
 };

@@ -19,6 +19,7 @@ const SENTENCES: Readonly<Record<ZooKeeperProblem, Sentence>> = {
   expired: AGAIN,
   moved: AGAIN,
   unsupported: ["STORE_UNSUPPORTED", false, "ZooKeeper 3.6 or newer is needed."],
+  local: ["STORE_UNSUPPORTED", false, "Set localSessionsUpgradingEnabled=true on all servers."],
   "too-large": ["STORE_FULL", false, "Nothing was written. Write a shorter value."],
   full: ["STORE_FULL", false, "Raise the quota, or use another path."],
   malformed: ["STORE_UNREACHABLE", true, "Is it ZooKeeper that listens there? It is tried again."],

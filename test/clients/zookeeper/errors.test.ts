@@ -30,6 +30,15 @@ describe("is unknown:", () => {
   });
 });
 
+it.each([
+  [CODE.localSession, "STORE_UNSUPPORTED", /localSessionsUpgradingEnabled=true/],
+  [CODE.notLoggedIn, "STORE_DENIED", /have logged in.*user and password into the URL/],
+])("is refused for good, with what to change: code %d", (code, refusal, message) => {
+  const refused = outcomeOf(errorOfCode(code, "/x"), "");
+  expect(refused).toMatchObject({ kind: "refused", code: refusal, retryable: false });
+  expect(refused).toMatchObject({ message: expect.stringMatching(message) });
+});
+
 it("is refused: what a server says before it has done anything", () => {
   const said = [CODE.noNode, CODE.badVersion, CODE.nodeExists, CODE.notEmpty, CODE.sessionExpired, CODE.sessionMoved];
   for (const code of [...said, CODE.noAuth, CODE.quota, CODE.throttled, CODE.notReadOnly])

@@ -106,6 +106,28 @@ describe("users", () => {
   });
 });
 
+describe("a server that allows one connection from an address", () => {
+  const narrow = useServers(server, { config: { maxClientCnxns: "1" } });
+
+  it("is named with the setting that says so", async () => {
+    await using candidate = createCandidate({ store: zookeeper(narrow().urls[0] ?? ""), ttlMs: 4000 });
+    expect((await candidate.election("x").campaign()).isHeld()).toBe(true);
+    expect(await lookRefused(narrow().urls[0] ?? "")).toMatch(/^STORE_UNREACHABLE retryable: .*maxClientCnxns/);
+  });
+});
+
+describe("a server that serves only those who have logged in", () => {
+  const config = { "enforce.auth.enabled": "true", "enforce.auth.schemes": "digest" };
+  const guarded = useServers(server, { config });
+  const at = (user: string): string => (guarded().urls[0] ?? "").replace("//", `//${user}`);
+
+  it("serves a user, and tells others what is missing", async () => {
+    await using candidate = createCandidate({ store: zookeeper(at("anna:geheim@")), ttlMs: 4000 });
+    expect((await candidate.election("x").campaign()).isHeld()).toBe(true);
+    expect(await refusalOf(at(""))).toMatch(/^STORE_DENIED: .*have logged in.*user and password into the URL/);
+  });
+});
+
 describe("the tick", () => {
   const metAt = async (url: string, ttlMs: number): Promise<unknown> => {
     const opened = zookeeper(url);
