@@ -1,84 +1,148 @@
 // @ts-check
-// `kubernetes:` on the API server of this repository, beside the fewest correct requests on bare node:http: locks taken and given back, leaderships held, leaders that leave or
+// `kubernetes:` on the API server of this repository, beside the fewest correct requests on a bare client: locks taken and given back, leaderships held, leaders that leave or
 // crash. Requests are those that the server counts. That server is a program of Node on the same machine, and keeps no promise of speed: the numbers compare ours with the
 // fewest requests there, and say how many requests are made. They do not say what a real API server takes.
 //
+// That is measured where one is given: with CONCLAVE_KUBE_APISERVER (as the tests have it, scripts/servers/api-server.mjs) everything is measured there as well, over TLS and with a
+// token, and its requests are those of `apiserver_request_total`. Its rows have its version in their names.
+//
 // There is no peer from npm to stand beside: none of those that elect on Leases notices a watch that goes silent, or has a deadline.
-import { Agent, request } from "node:http";
+import { readFileSync } from "node:fs";
+import * as plain from "node:http";
+import * as secure from "node:https";
 import { createCandidate } from "conclave";
 import { kubernetes } from "conclave/stores/kubernetes";
 import { leaving, nodeRecipe } from "./networked/failover.mjs";
 import { importRows } from "./networked/import-beyond.mjs";
 import { crashOurs, holdMany, killRun, SETTLE_MS } from "./networked/ours.mjs";
-import { exitRows, EXTENT, lockRows } from "./networked/rows.mjs";
+import { exitRows, EXTENT, lockRows, say } from "./networked/rows.mjs";
 import { inTurns } from "./networked/turns.mjs";
 import { keepResults } from "./results/keep.mjs";
-import { control, NAMESPACE, start } from "../scripts/servers/kubernetes.mjs";
+import { ADMIN, askReal, isReal } from "../scripts/servers/api-server.mjs";
+import { control, NAMESPACE, start, urlOf } from "../scripts/servers/kubernetes.mjs";
 
 const TTL_MS = 15_000;
 /** Each is renewed by a request of its own, so that there are fewer than elsewhere. */
-const OURS = { store: "kubernetes", many: 100, ttlMs: TTL_MS };
+const MANY = 100;
 const ANSWER_WITHIN_MS = 5_000;
 const CRASH_TTL_MS = 2_000;
 /** Silence as the taker counts it (ttl · (1 + 2ρ) and a grain), from the renewal that its watch told it. */
 const CRASH_BOUND_MS = Math.ceil(CRASH_TTL_MS * 1.01 + 5 + CRASH_TTL_MS / 10);
-const TITLES = {
-  ours: "withLock",
-  minimal: "the fewest correct requests on bare node:http (an update to take, one to give back)",
-};
+const FEWEST = "(an update to take, one to give back)";
 
-/** @typedef {{ url: string, server: string, count: () => Promise<Record<string, number>> }} Place */
+/** What a server calls its requests in its metrics, and what they are called here. */
+const VERBS = { POST: "create", PUT: "update", GET: "get", LIST: "list" };
+
+/** @typedef {Record<string, unknown>} Raw */
+/** @typedef {{ name: string, url: string, bare: Bare, count: () => Promise<Record<string, number>> }} Place `name`: in the rows */
+/** @typedef {{ server: string, ca?: Buffer, token?: string }} Bare where the bare client connects */
 
 export async function run() {
-  /** @type {Record<string, unknown>} */
+  /** @type {Raw} */
   const raw = {};
-  const ran = await start();
-  const place = { url: ran.urls[0] ?? "", server: ran.server, count: async () => (await control(ran.server)).counts };
+  const rows = [...(await onOwn(raw))];
+  if (isReal) rows.push(...(await onReal((raw["kube-apiserver"] = {}))));
+  else say("CONCLAVE_KUBE_APISERVER names no API server of Kubernetes: only that of this repository is measured");
+  rows.push(...importRows("kubernetes"));
+  if (process.env["BENCH_KEEP"] === "1") keepResults("kubernetes", raw);
+  return rows;
+}
+
+/** On the API server of this repository. @param {Raw} raw */
+async function onOwn(raw) {
+  const ran = await start({ real: false });
   try {
+    const { server } = ran;
+    const count = async () => (await control(server)).counts;
     raw["kubernetes"] = await ran.version();
-    const rows = [
-      ...(await holdMany({ ...OURS, open: () => kubernetes(place.url), count: place.count }, raw)),
-      ...(await locks(place, raw)),
-      ...(await exits(place, raw)),
-      ...(await crashOurs("kubernetes", place.url, CRASH_TTL_MS, CRASH_BOUND_MS, raw)),
-      ...(await killRun("kubernetes", place.url, raw)),
-      ...importRows("kubernetes"),
-    ];
-    if (process.env["BENCH_KEEP"] === "1") keepResults("kubernetes", raw);
-    return rows;
+    return await measured({ name: "kubernetes", url: ran.urls[0] ?? "", bare: { server }, count }, raw);
   } finally {
     await ran.stop();
   }
 }
 
-/** @param {Place} place @param {Record<string, unknown>} raw */
-async function locks({ url, server, count }, raw) {
+/** On Kubernetes' own, without the relay that tests have before it. @param {Raw} raw */
+async function onReal(raw) {
+  const ran = await start({ real: true });
+  try {
+    const config = readFileSync(ran.direct, "utf8");
+    const [server = "", ca = ""] = ["server", "certificate-authority"].map((key) => valueIn(config, key));
+    raw["kubernetes"] = await ran.version();
+    const place = {
+      name: `kubernetes (kube-apiserver ${raw["kubernetes"]})`,
+      url: urlOf(ran.direct),
+      bare: { server, ca: readFileSync(ca), token: ADMIN },
+      count: () => countedBy(server),
+    };
+    return await measured(place, raw);
+  } finally {
+    await ran.stop();
+  }
+}
+
+/** @param {string} config @param {string} key */
+function valueIn(config, key) {
+  return new RegExp(`^ *${key}: (\\S+)$`, "m").exec(config)?.[1];
+}
+
+/** Requests on Leases that the server has answered, by verb. A watch is counted when it ends, so it is left out. @param {string} server */
+async function countedBy(server) {
+  const { text } = await askReal(server, "GET", "/metrics");
+  /** @type {Record<string, number>} */
+  const counts = {};
+  for (const [, labels = "", value] of text.matchAll(/^apiserver_request_total\{(.*)\} (\S+)$/gm)) {
+    const verb = VERBS[/** @type {keyof typeof VERBS} */ (/verb="(\w+)"/.exec(labels)?.[1] ?? "")];
+    if (verb !== undefined && labels.includes('resource="leases"')) counts[verb] = (counts[verb] ?? 0) + Number(value);
+  }
+  return counts;
+}
+
+/** @param {Place} place @param {Raw} raw */
+async function measured(place, raw) {
+  const { name, url, count } = place;
+  const open = () => kubernetes(url);
+  return [
+    ...(await holdMany({ store: name, many: MANY, ttlMs: TTL_MS, open, count }, raw)),
+    ...(await locks(place, raw)),
+    ...(await exits(place, raw)),
+    ...(await crashOurs("kubernetes", url, CRASH_TTL_MS, CRASH_BOUND_MS, raw, name)),
+    ...(await killRun(name, url, raw)),
+  ];
+}
+
+/** @param {Place} place @param {Raw} raw */
+async function locks({ name, url, bare, count }, raw) {
   const candidate = createCandidate({ store: kubernetes(url), ttlMs: TTL_MS });
-  const withLock = (/** @type {string} */ name) => candidate.withLock(name, async () => {});
-  const all = { ours: withLock, minimal: bareLock(server) };
+  const withLock = (/** @type {string} */ lock) => candidate.withLock(lock, async () => {});
+  const all = { ours: withLock, minimal: bareLock(bare) };
+  const client = bare.server.startsWith("https:") ? "node:https" : "node:http";
+  const titles = { ours: "withLock", minimal: `the fewest correct requests on bare ${client} ${FEWEST}` };
   const { turns, turnMs } = EXTENT;
   const one = await inTurns(all, { names: 1, turns, turnMs, count });
   const many = await inTurns(all, { names: 64, turns, turnMs, count });
   await candidate.close();
   raw["locks per second"] = { 1: one, 64: many };
-  return [...lockRows("kubernetes", 1, one, TITLES, []), ...lockRows("kubernetes", 64, many, TITLES, [])];
+  return [...lockRows(name, 1, one, titles, []), ...lockRows(name, 64, many, titles, [])];
 }
 
 /**
  * Remembers each Lease as it was last written. It does what no correct client can leave out: each request has a timeout, because a lost answer would be waited for for ever; each attempt is a holder
  * of its own, because after a lost answer nothing else tells whether it was applied; and the version of the write that took the Lease is read as a number, the token.
- * @param {string} server @returns {import("./networked/turns.mjs").Lock}
+ * @param {Bare} bare @returns {import("./networked/turns.mjs").Lock}
  */
-function bareLock(server) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 16 });
-  const { hostname, port } = new URL(server);
+function bareLock({ server, ca, token }) {
+  const { protocol, hostname, port } = new URL(server);
+  const { Agent, request } = protocol === "https:" ? secure : plain;
+  const agent = new Agent({ keepAlive: true, maxSockets: 16, ...(ca === undefined ? {} : { ca }) });
+  const identity = token === undefined ? {} : { authorization: `Bearer ${token}` };
   /** @type {Map<string, { metadata: object, spec: Record<string, unknown> }>} */
   const leases = new Map();
   let attempts = 0;
   const send = (/** @type {string} */ method, /** @type {string} */ path, /** @type {object} */ body) =>
     new Promise((resolve, reject) => {
       const text = JSON.stringify(body);
-      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+      const length = Buffer.byteLength(text);
+      const headers = { "content-type": "application/json", "content-length": length, ...identity };
       const late = setTimeout(() => sent.destroy(new Error("no answer in time")), ANSWER_WITHIN_MS);
       const sent = request({ agent, hostname, port, method, path, headers }, (answer) => {
         let said = "";
@@ -109,10 +173,10 @@ function bareLock(server) {
   };
 }
 
-/** @param {Place} place @param {Record<string, unknown>} raw */
-async function exits({ url, count }, raw) {
+/** @param {Place} place @param {Raw} raw */
+async function exits({ name, url, count }, raw) {
   const ours = await leaving(nodeRecipe("kubernetes", url, "leaving", 60_000), { count, settleMs: SETTLE_MS });
   raw["leaves"] = ours;
   const inTurn = (/** @type {Readonly<Record<string, number>>} */ { update = 0, get = 0 }) => update + get;
-  return exitRows("kubernetes, after a clean exit: conclave", ours, inTurn, "≤ 3");
+  return exitRows(`${name}, after a clean exit: conclave`, ours, inTurn, "≤ 3");
 }

@@ -56,11 +56,11 @@ export async function crash(ttlMs, recipe, rounds = EXTENT.rounds) {
   return await together(pairs, (pair) => takeOver(recipe(pair), options));
 }
 
-/** @param {string} store its name @param {string} url @param {number} ttlMs @param {number} boundMs @param {Raw} raw */
-export async function crashOurs(store, url, ttlMs, boundMs, raw) {
+/** @param {string} store its name @param {string} url @param {number} ttlMs @param {number} boundMs @param {Raw} raw @param {string} [name] in the rows */
+export async function crashOurs(store, url, ttlMs, boundMs, raw, name = store) {
   const samples = await crash(ttlMs, (pair) => nodeRecipe(store, url, `crash-${pair}`, ttlMs));
   raw["crashes"] = samples;
-  return timeRows(`${store}, after a crash, ttl ${ttlMs / 1000} s: conclave`, samples, `≤ ${boundMs}`);
+  return timeRows(`${name}, after a crash, ttl ${ttlMs / 1000} s: conclave`, samples, `≤ ${boundMs}`);
 }
 
 /** @param {string} store its name @param {string} url @param {Raw} raw @param {{ more?: string, goal?: string }} [options] `more`: what is said behind the row's name @returns {Promise<Row[]>} */

@@ -30,13 +30,14 @@ export const NAMESPACE = "elections";
  * @param {Record<string, readonly string[]>} [options.rights]
  * @param {number} [options.bookmarkMs]
  * @param {string} [options.version] that it says it is
+ * @param {boolean} [options.real] Kubernetes' own, or that of this folder; if not said, a real one where there is one
  * @returns {Promise<Started>}
  */
-export async function start({ folder, tls, tokens, rights, bookmarkMs, version } = {}) {
+export async function start({ folder, tls, tokens, rights, bookmarkMs, version, real = isReal } = {}) {
   const own = folder === undefined ? privateFolder("kubernetes") : undefined;
   const base = folder ?? own?.folder ?? "";
   // Who is known by what is asked of the server of this folder alone: a real one has rules of its own for that (real.test.ts).
-  if (isReal && tls === undefined && tokens === undefined) return await startRealIn(base, () => own?.remove());
+  if (real && tls === undefined && tokens === undefined) return await startRealIn(base, () => own?.remove());
   const [port = 0] = await freePorts(1);
   const server = `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`;
   const kubeconfig = path.join(base, "kubeconfig");

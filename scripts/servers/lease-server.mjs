@@ -106,7 +106,7 @@ class LeaseServer {
     const json = readJson(request, body);
     if (name === undefined) {
       if (verb === "watch") return this.#watch(response, url, namespace);
-      if (verb === "create") return { code: 201, object: shelf.create(namespace, json) };
+      if (verb === "create") return { code: 201, object: shelf.create(namespace, json, managerOf(request)) };
       const wanted = shelf.list(namespace).filter((lease) => isWanted(url, lease));
       const items = wanted.map(({ metadata, spec }) => ({ metadata, spec })); // of what kind they are is said once
       const metadata = { resourceVersion: `${shelf.version}` };
@@ -115,7 +115,7 @@ class LeaseServer {
     if (verb === "get") return { code: 200, object: shelf.get(namespace, name) };
     if (verb === "update") {
       const isNew = !shelf.has(namespace, name);
-      return { code: isNew ? 201 : 200, object: shelf.update(namespace, name, json) };
+      return { code: isNew ? 201 : 200, object: shelf.update(namespace, name, json, managerOf(request)) };
     }
     if (verb === "delete") {
       const { metadata } = shelf.delete(namespace, name, json);
@@ -202,6 +202,11 @@ class LeaseServer {
 /** @param {URL} url */
 function nameIn(url) {
   return /^metadata\.name=(.+)$/.exec(url.searchParams.get("fieldSelector") ?? "")?.[1];
+}
+
+/** As the API server names those who write. @param {Request} request */
+function managerOf(request) {
+  return (request.headers["user-agent"] ?? "unknown").split("/")[0] ?? "";
 }
 
 /** @param {URL} url @param {import("./lease-shelf.mjs").Lease} lease */

@@ -10,7 +10,8 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 
 /**
- * @typedef {{ name: string, namespace?: string, uid: string, resourceVersion: string, creationTimestamp: string, labels?: Record<string, string>, annotations?: Record<string, string> }} Metadata
+ * @typedef {{ name: string, namespace?: string, uid: string, resourceVersion: string, creationTimestamp: string, labels?: Record<string, string>, annotations?: Record<string, string>, managedFields?: readonly Writer[] | undefined }} Metadata
+ * @typedef {{ manager: string, operation: string, apiVersion: string, fieldsType: string, fieldsV1: object }} Writer
  * @typedef {{ kind: string, apiVersion: string, metadata: Metadata, spec: Record<string, unknown> }} Lease
  * @typedef {{ type: "ADDED" | "MODIFIED" | "DELETED", object: Lease }} Change
  * @typedef {Record<string, unknown>} Fields
@@ -115,8 +116,8 @@ export class LeaseShelf {
     return [...this.#leases.values()].filter(({ metadata }) => metadata.namespace === namespace);
   }
 
-  /** @param {string} namespace @param {Fields} body */
-  create(namespace, body) {
+  /** @param {string} namespace @param {Fields} body @param {string} manager who writes it */
+  create(namespace, body, manager) {
     const asked = /** @type {Fields} */ (body["metadata"] ?? {});
     const name = textOf(asked["name"]);
     this.#mustBeIn(namespace, asked);
@@ -125,11 +126,11 @@ export class LeaseShelf {
       throw new StatusError(500, undefined, "resourceVersion should not be set on objects to be created");
     if (this.#leases.has(`${namespace}/${name}`))
       throw new StatusError(409, "AlreadyExists", `leases.coordination.k8s.io "${name}" already exists`);
-    return this.#made(namespace, name, body);
+    return this.#made(namespace, name, body, manager);
   }
 
-  /** @param {string} namespace @param {string} name @param {Fields} body */
-  update(namespace, name, body) {
+  /** @param {string} namespace @param {string} name @param {Fields} body @param {string} manager */
+  update(namespace, name, body, manager) {
     const asked = /** @type {Fields} */ (body["metadata"] ?? {});
     this.#mustBeIn(namespace, asked);
     if (asked["name"] === undefined || asked["name"] === "")
@@ -154,7 +155,7 @@ export class LeaseShelf {
     const version = asked["resourceVersion"];
     if (version !== undefined && !/^\d*$/.test(textOf(version)))
       throw new StatusError(500, undefined, `strconv.ParseUint: parsing "${textOf(version)}": invalid syntax`);
-    if (stands === undefined) return this.#made(namespace, name, body);
+    if (stands === undefined) return this.#made(namespace, name, body, manager);
     if (version === undefined || version === "" || version === "0")
       throw invalid(name, "metadata.resourceVersion: Invalid value: 0: must be specified for an update");
     if (version !== stands.metadata.resourceVersion)
@@ -162,7 +163,8 @@ export class LeaseShelf {
         name,
         "the object has been modified; please apply your changes to the latest version and try again",
       );
-    const next = this.#object(namespace, name, body, stands.metadata);
+    const managedFields = writersOf(stands.metadata, asked["managedFields"], manager);
+    const next = this.#object(namespace, name, body, { ...stands.metadata, managedFields });
     if (isSame(next, stands)) return stands; // as the API server does: nothing is written, and the version stays
     return this.#write("MODIFIED", next);
   }
@@ -208,15 +210,20 @@ export class LeaseShelf {
     this.namespace(namespace);
   }
 
-  /** @param {string} namespace @param {string} name @param {Fields} body */
-  #made(namespace, name, body) {
+  /** @param {string} namespace @param {string} name @param {Fields} body @param {string} manager */
+  #made(namespace, name, body, manager) {
     const creationTimestamp = `${new Date().toISOString().slice(0, 19)}Z`;
     const made = { name, uid: randomUUID(), resourceVersion: "", creationTimestamp };
-    return this.#write("ADDED", this.#object(namespace, name, body, made));
+    const lease = this.#object(namespace, name, body, made);
+    const { labels, annotations } = lease.metadata;
+    // Nobody is noted on a Lease with no field.
+    if (labels !== undefined || annotations !== undefined || Object.keys(lease.spec).length > 0)
+      lease.metadata.managedFields = [writer(manager)];
+    return this.#write("ADDED", lease);
   }
 
   /** @param {string} namespace @param {string} name @param {Fields} body @param {Metadata} own @returns {Lease} */
-  #object(namespace, name, body, { uid, resourceVersion, creationTimestamp }) {
+  #object(namespace, name, body, { uid, resourceVersion, creationTimestamp, managedFields }) {
     const asked = /** @type {Fields} */ (body["metadata"] ?? {});
     const labels = textsOf(asked["labels"]);
     const annotations = textsOf(asked["annotations"]);
@@ -233,6 +240,7 @@ export class LeaseShelf {
         creationTimestamp,
         ...(labels === undefined ? {} : { labels }),
         ...(annotations === undefined ? {} : { annotations }),
+        ...(managedFields === undefined ? {} : { managedFields }),
       },
       spec: specOf(name, /** @type {Fields} */ (body["spec"] ?? {})),
     };
@@ -267,8 +275,27 @@ export class LeaseShelf {
 
 /** @param {Lease} a @param {Lease} b */
 function isSame(a, b) {
-  const { labels, annotations } = a.metadata;
-  return isDeepStrictEqual([labels, annotations, a.spec], [b.metadata.labels, b.metadata.annotations, b.spec]);
+  const { labels, annotations, managedFields } = a.metadata;
+  const { metadata, spec } = b;
+  return isDeepStrictEqual(
+    [labels, annotations, managedFields, a.spec],
+    [metadata.labels, metadata.annotations, metadata.managedFields, spec],
+  );
+}
+
+/** A note of the API server of who has written which fields. Which they are is left out here. @param {string} manager @returns {Writer} */
+function writer(manager) {
+  const apiVersion = "coordination.k8s.io/v1";
+  return { manager, operation: "Update", apiVersion, fieldsType: "FieldsV1", fieldsV1: {} };
+}
+
+/**
+ * The notes after an update. One whose list has one empty entry takes them away, and then none are made any more.
+ * @param {Metadata} stands @param {unknown} asked @param {string} manager
+ */
+function writersOf({ managedFields: noted = [] }, asked, manager) {
+  if (noted.length === 0 || isDeepStrictEqual(asked, [{}])) return undefined;
+  return noted.some((each) => each.manager === manager) ? noted : [...noted, writer(manager)];
 }
 
 /** @param {unknown} value */

@@ -21,6 +21,8 @@ const CONNECTIONS = 16;
 /** A list of a thousand Leases that are full of memos has 200 MB. No cluster has that, and there must be some limit. */
 const LONGEST_BODY = 256 * 1024 * 1024;
 const IDLE_CONNECTION_MS = 30_000;
+/** By this name the server also notes who has written a field. */
+export const USER_AGENT = "conclave";
 
 export interface ApiAnswer {
   readonly status: number;
@@ -142,30 +144,34 @@ export class KubernetesClient {
       };
       const timer = setTimeout(giveUp, ANSWER_WITHIN_MS);
       signal.addEventListener("abort", giveUp, { once: true });
-      const settle = (then: () => void): void => {
+      const settle = (): void => {
         clearTimeout(timer);
         signal.removeEventListener("abort", giveUp);
-        then();
       };
-      sent.on("error", (error) =>
-        settle(() => reject(hasLeft() ? lost(error) : connectionError(this.access.server, error))),
-      );
-      sent.on("response", (response) => {
-        this.#read(response).then(
-          (answer) => settle(() => resolve(answer)),
-          (error: Error) => settle(() => reject(error)),
-        );
-      });
+      const fail = (error: Error): void => {
+        settle();
+        reject(error);
+      };
+      const read = (response: IncomingMessage, said: string): void => {
+        settle();
+        try {
+          resolve(this.#answerOf(response, said));
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      sent.on("error", (error) => fail(hasLeft() ? lost(error) : connectionError(this.access.server, error)));
+      sent.on("response", (response) => readBody(response, read, fail));
       sent.end(text);
       return undefined;
     });
   }
 
-  async #read(response: IncomingMessage): Promise<ApiAnswer> {
-    const text = await bodyOf(response);
+  /** Throws a KubernetesError if the answer is an error for every request. */
+  #answerOf(response: IncomingMessage, said: string): ApiAnswer {
     const status = response.statusCode ?? 0;
-    const json = parsed(text);
-    const error = errorOfStatus(status, this.access.server, wordsOf(json, text));
+    const json = parsed(said);
+    const error = errorOfStatus(status, this.access.server, wordsOf(json, said));
     if (error?.problem === "busy") this.#pause(Number(response.headers["retry-after"] ?? "1"));
     if (error !== undefined) throw error;
     if (json === undefined)
@@ -194,7 +200,7 @@ export class KubernetesClient {
     const { protocol, host, hostname, port, prefix } = this.#place;
     const { cert, key } = shown;
     // As a list, names and values in turns: Node writes it as it is, and keeps no copy for questions that nobody asks.
-    const headers = ["host", host, "accept", "application/json", "user-agent", "conclave"];
+    const headers = ["host", host, "accept", "application/json", "user-agent", USER_AGENT];
     const authorization = authorizationOf(shown);
     if (authorization !== undefined) headers.push("authorization", authorization);
     if (body !== undefined)
@@ -260,20 +266,25 @@ function lost(cause: Error): KubernetesError {
   return new KubernetesError("other", "unknown", "the connection was lost, or given up, before an answer came", cause);
 }
 
-function bodyOf(response: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    let length = 0;
-    response.on("data", (part: Buffer) => {
-      parts.push(part);
-      length += part.length;
-      if (length > LONGEST_BODY) response.destroy(new Error("the answer has no end"));
-    });
-    response.on("end", () => resolve((parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).toString()));
-    response.on("error", (error) => reject(lost(error)));
-    // "close" also comes after a whole answer. An error made then would be for nobody, and its stack trace costs more than reading the answer.
-    response.on("close", () => void (response.readableEnded || reject(lost(new Error("closed")))));
+/** Calls one of the two, once the answer is whole or is cut off. */
+function readBody(
+  response: IncomingMessage,
+  read: (response: IncomingMessage, said: string) => void,
+  fail: (error: Error) => void,
+): void {
+  const parts: Buffer[] = [];
+  let length = 0;
+  response.on("data", (part: Buffer) => {
+    parts.push(part);
+    length += part.length;
+    if (length > LONGEST_BODY) response.destroy(new Error("the answer has no end"));
   });
+  response.on("end", () => {
+    read(response, (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).toString());
+  });
+  response.on("error", (error) => fail(lost(error)));
+  // "close" also comes after a whole answer. An error made then would be for nobody, and its stack trace costs more than reading the answer.
+  response.on("close", () => void (response.readableEnded || fail(lost(new Error("closed")))));
 }
 
 function parsed(text: string): unknown {

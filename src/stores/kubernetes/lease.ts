@@ -38,8 +38,16 @@ export interface Lease {
     readonly resourceVersion: string;
     readonly labels?: Texts | undefined;
     readonly annotations?: Texts | undefined;
+    /** Who has written which fields, as the server notes it. */
+    readonly managedFields?: readonly Writer[] | undefined;
   };
   readonly spec: LeaseSpec;
+}
+
+interface Writer {
+  readonly manager?: string | undefined;
+  /** "Update" or "Apply" (of `kubectl apply --server-side`). */
+  readonly operation?: string | undefined;
 }
 
 interface LeaseSpec {

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
+import { kubernetesManifest } from "conclave/stores/kubernetes";
 import { freePorts } from "../../../scripts/servers/process.mjs";
 import * as server from "../../../scripts/servers/kubernetes.mjs";
 import { sleep } from "../../support/processes.ts";
@@ -76,4 +77,6 @@ it("is given more time to end than it takes, and has the rights and probes that 
   expect(manifest).toMatch(/livenessProbe:\s+httpGet:\s+path: \/healthz/);
   expect(manifest).toContain("serviceAccountName: widget-operator");
   expect(manifest).toContain("npx conclave schema kubernetes --namespace widgets --grant widget-operator");
+  const rights = kubernetesManifest({ namespace: "widgets", serviceAccount: "widget-operator" });
+  expect(readFileSync(`${folder}rbac.yaml`, "utf8")).toBe(rights);
 });

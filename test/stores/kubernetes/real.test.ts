@@ -155,6 +155,36 @@ describe("a service account", () => {
   });
 });
 
+describe("the manifests of the operator example", () => {
+  const PATHS: Readonly<Record<string, string>> = {
+    ServiceAccount: "/api/v1/namespaces/widgets/serviceaccounts",
+    Deployment: "/apis/apps/v1/namespaces/widgets/deployments",
+    Role: `${RBAC}/widgets/roles`,
+    RoleBinding: `${RBAC}/widgets/rolebindings`,
+  };
+
+  it("are taken as they stand, with the grace period and both probes", async () => {
+    expect((await ask("POST", "/api/v1/namespaces", { metadata: { name: "widgets" } })).status).toBe(201);
+    const text = ["deployment.yaml", "rbac.yaml"]
+      .map((file) => readFileSync(new URL(`../../../examples/operator/${file}`, import.meta.url), "utf8"))
+      .join("---\n");
+    const made = [];
+    for (const document of text.split(/^---$/m)) {
+      const path = PATHS[/^kind: (\S+)$/m.exec(document)?.[1] ?? ""] ?? "";
+      const headers = { "content-type": "application/yaml", accept: "application/json" };
+      const answer = await fetch(`${stage.server}${path}`, { method: "POST", headers, body: document });
+      const json = (await answer.json()) as { readonly kind: string };
+      expect([answer.status, json]).toEqual([201, expect.anything()]);
+      made.push(json);
+    }
+    expect(made.map(({ kind }) => kind)).toEqual(["ServiceAccount", "Deployment", "Role", "RoleBinding"]);
+    const probe = (path: string) => ({ httpGet: { path, port: 8080 } });
+    const containers = [{ livenessProbe: probe("/healthz"), readinessProbe: probe("/readyz") }];
+    const pod = { serviceAccountName: "widget-operator", terminationGracePeriodSeconds: 15, containers };
+    expect(made[1]).toMatchObject({ spec: { template: { spec: pod } } });
+  });
+});
+
 describe("history that is gone", () => {
   it("ends a watch from before it with 410, and the watcher reads anew and goes on", async () => {
     const [store, waiter, name] = [stage.store(), stage.store(), aName()];

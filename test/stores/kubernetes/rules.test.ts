@@ -290,6 +290,32 @@ describe("a Lease that is no election of ours", () => {
   });
 });
 
+describe("the notes of the server on who has written which field", () => {
+  const writers = async (name: string): Promise<readonly string[] | undefined> =>
+    (await stage.lease(name)).metadata.managedFields?.map(({ manager }) => manager);
+
+  it("are taken away where nobody but us is noted, and none are made from then on", async () => {
+    const [store, name] = [stage.store(), aName()];
+    const session = await open(store);
+    const hold = await win(store, session, name);
+    expect(await writers(name)).toEqual(["conclave"]);
+    expect(await store.keep(session, [hold], call())).toMatchObject({ kind: "kept", lost: [], unsure: [] });
+    expect(await writers(name)).toBeUndefined();
+    expect(await store.keep(session, [hold], call())).toMatchObject({ kind: "kept", lost: [], unsure: [] });
+    expect(await writers(name)).toBeUndefined();
+  });
+
+  it("stay where somebody else is noted", async () => {
+    const [store, name] = [stage.store(), aName()];
+    await stage.ask("POST", "", { metadata: { name, labels: { team: "a" } }, spec: {} });
+    const [other] = (await writers(name)) ?? [];
+    const session = await open(store);
+    const hold = await win(store, session, name);
+    for (let keep = 0; keep < 2; keep++) await store.keep(session, [hold], call());
+    expect(new Set(await writers(name))).toEqual(new Set([other, "conclave"]));
+  });
+});
+
 describe("a memo", () => {
   it("written before the first renewal of a Lease that was edited by hand waits for that renewal", async () => {
     const [store, name] = [stage.store() as FencedStore & KeepsMemos, aName()];

@@ -148,6 +148,36 @@ describe("an update", () => {
   });
 });
 
+describe("the notes on who has written which field", () => {
+  const managers = ({ metadata }: Lease): readonly string[] | undefined =>
+    metadata.managedFields?.map(({ manager }) => manager);
+  const update = async (stands: Lease, notes: object, holderIdentity: string): Promise<Lease> => {
+    const body = { ...stands, metadata: { ...stands.metadata, ...notes }, spec: { holderIdentity } };
+    const { status, json } = await stage.ask("PUT", stands.metadata.name, body);
+    expect(status).toBe(200);
+    return json as Lease;
+  };
+
+  it("are made with a Lease, and stay if an update has none", async () => {
+    const stands = await made(aName(), { holderIdentity: "h" });
+    expect(managers(stands)?.length).toBe(1);
+    expect(managers(await update(stands, { managedFields: undefined }, "a"))).toEqual(managers(stands));
+  });
+
+  it("are never made of a Lease that had no field in the beginning", async () => {
+    const stands = await made(aName());
+    expect(managers(stands)).toBeUndefined();
+    expect(managers(await update(stands, {}, "a"))).toBeUndefined();
+  });
+
+  it("are taken away by a list with one empty entry, and then none are made any more", async () => {
+    const stands = await made(aName(), { holderIdentity: "a" });
+    const bare = await update(stands, { managedFields: [{}] }, "b");
+    expect(managers(bare)).toBeUndefined();
+    expect(managers(await update(bare, {}, "c"))).toBeUndefined();
+  });
+});
+
 describe("a deletion", () => {
   it("is refused with another uid, is a write with a version, and finds nothing a second time", async () => {
     const { metadata } = await made(aName());
