@@ -76,7 +76,7 @@ it("a memo that somebody has written over by hand is refused, and the term goes 
 });
 
 it("a key of somebody else among the memos is named, and not taken for a store that does not answer", async () => {
-  const store = etcd(urlOf(servers()));
+  const store = etcd(urlOf(servers())) as FencedStore as FencedStore & KeepsMemos;
   await etcdctl("put", ".conclave/memo/among/%zz", "not ours");
   expect(await store.readMemos("among", undefined, call())).toMatchObject({
     kind: "refused",
