@@ -5,6 +5,7 @@ import { textOfError } from "../base/harmless.ts";
 import { askedOnce } from "../base/outcome.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
+import { renewed } from "../base/worn-map.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 import { hasControlCharacter, type Settings } from "../lease/settings.ts";
 import type { Store } from "../stores/contract.ts";
@@ -85,7 +86,8 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   /** Errors that were thrown at the caller that waited. The value is `false` where a background campaign still goes on trying. */
   readonly #delivered = new WeakMap<ConclaveError, boolean>();
   readonly #elections = new Map<string, NamedElection<T>>();
-  readonly #locks = new Set<Contest>();
+  #locks = new Map<number, Contest>();
+  #locksMade = 0;
   #nonce: string | undefined;
   /** The id under which events are reported. It is that of the last arena, even while that arena is closed and `id` already names the next one. */
   #speaker: string | undefined;
@@ -189,11 +191,13 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
       };
       const timer = waitMs === Infinity || waitMs === 0 ? undefined : this.#clock.timer(waitMs, giveUp);
       const stopWaiting = onAbort(signal, () => contest.fail(signal?.reason));
-      this.#locks.add(contest);
+      const id = ++this.#locksMade;
+      this.#locks = renewed(this.#locks, id);
+      this.#locks.set(id, contest);
       void contest.over.then(() => {
         timer?.cancel();
         stopWaiting();
-        this.#locks.delete(contest);
+        this.#locks.delete(id);
       });
       if (waitMs > 0) contest.begin();
       else contest.beginOnly(lockTimeout(name, waitMs, "taken"));
@@ -217,7 +221,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
 
   async #close(options: CloseOptions): Promise<void> {
     const closing = [...this.#elections.values()].map((election) => election.close(options));
-    for (const lock of this.#locks) {
+    for (const lock of this.#locks.values()) {
       if (lock instanceof WorkContest) lock.fail(closedError(lock.name));
       closing.push(lock.over);
     }

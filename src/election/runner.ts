@@ -13,6 +13,7 @@
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { unknown } from "../base/outcome.ts";
+import { renewed } from "../base/worn-map.ts";
 import { chargeOf, keptSession, type KeepOrder, orderOf } from "../lease/deputy.ts";
 import type { ConclaveEvent, Doing, TermState } from "../lease/events.ts";
 import type { BanChange, Bid, Name } from "../lease/exchange.ts";
@@ -58,8 +59,9 @@ export class Runner {
   readonly #machine: Machine;
   readonly #narrator: RunnerOptions["narrator"];
   readonly #watches: Watches;
-  readonly #contenders = new Map<Name, Contender>();
-  readonly #exchanges = new Map<number, Exchange>();
+  #contenders = new Map<Name, Contender>();
+  #stood = 0;
+  #exchanges = new Map<number, Exchange>();
   #renewals: Waiter[] = [];
   readonly #wishes = new Wishes();
   /** Effects that steps have asked for and that were not carried out yet. */
@@ -94,6 +96,7 @@ export class Runner {
   // ---- what contenders say
 
   stand(name: Name, brief: boolean, contender: Contender): void {
+    this.#contenders = renewed(this.#contenders, ++this.#stood);
     this.#contenders.set(name, contender);
     this.want({ type: "stand", name, value: "", brief });
   }
@@ -291,6 +294,7 @@ export class Runner {
 
   #call(effect: Extract<Effect, { type: "call" }>, now: Reading): void {
     const { errand } = effect;
+    this.#exchanges = renewed(this.#exchanges, errand);
     const request = stamped(this.#machine, errand, effect.request, this.#clock);
     const thread = this.#thread?.listens === true ? this.#thread : undefined;
     const order = thread && orderOf(this.#machine, errand, request);

@@ -3,6 +3,7 @@
 //
 // Only the caller whose turn it is hears the store. So it tells the line what it hears, and the others know why they wait: the name is taken, or the store cannot be asked.
 import type { ConclaveError } from "../base/errors.ts";
+import { renewed } from "../base/worn-map.ts";
 
 /** What the store has said last: somebody has the name, perhaps the caller whose turn it is; or the reason why it could not be asked since its last answer. */
 export type Hearsay = "taken" | ConclaveError;
@@ -34,7 +35,8 @@ interface Line {
 const nothing = (): void => {};
 
 export class Turns {
-  readonly #lines = new Map<string, Line>();
+  #lines = new Map<string, Line>();
+  #linesMade = 0;
 
   /**
    * Calls `begin` when the turn comes, perhaps at once. With `hear` it waits only until the one whose turn it is has heard something of the store, perhaps before: then `hear` is called in place of
@@ -44,6 +46,7 @@ export class Turns {
     const line = this.#lines.get(name);
     if (line === undefined) {
       const own: Line = { waiting: [], hearing: 0, word: undefined, wasTaken: false };
+      this.#lines = renewed(this.#lines, ++this.#linesMade);
       this.#lines.set(name, own);
       begin(this.#turn(name, own));
       return nothing; // all callers share one function, because a new one would keep `begin` in memory

@@ -26,6 +26,7 @@
 import { schedule, strike } from "../base/agenda.ts";
 import type { Reading } from "../base/clock.ts";
 import { ConclaveError, type LossReason } from "../base/errors.ts";
+import { renewed } from "../base/worn-map.ts";
 import { coolDownAfterMs, yieldMs } from "./backoff.ts";
 import { earlierOf, isPast, remainingMs } from "./deadline.ts";
 import type { Hold, Name, Seat } from "./exchange.ts";
@@ -101,6 +102,7 @@ export function createCampaign(
     dueAt: 0,
     place: -1,
   };
+  machine.campaigns = renewed(machine.campaigns, ++machine.campaignsMade);
   machine.campaigns.set(name, campaign);
   becomeStanding(machine, campaign, now.mono, effects);
   return campaign;

@@ -61,6 +61,7 @@ export function createMachine(settings: Settings, nonce: string, seed: number): 
     session: { kind: "none", opened: 0 },
     lapsed: [],
     campaigns: new Map(),
+    campaignsMade: 0,
     noneStands: true,
     agenda: [],
     memos: new Map(),

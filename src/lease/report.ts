@@ -1,6 +1,7 @@
 // How the machine speaks: effects, and the errors that go with an outcome that is not an answer.
 import { ConclaveError } from "../base/errors.ts";
 import { noAnswerTo, type Refused, type Unknown } from "../base/outcome.ts";
+import { renewed } from "../base/worn-map.ts";
 import type { ConclaveEvent, Doing } from "./events.ts";
 import type { Name } from "./exchange.ts";
 import type { Effect, Errand, Machine, Request } from "./state.ts";
@@ -12,6 +13,7 @@ export function emit(effects: Effect[], event: ConclaveEvent): void {
 /** Sends `request`; its answer will find `errand`. */
 export function send(machine: Machine, errand: Errand, timeoutMs: number, request: Request, effects: Effect[]): number {
   const id = ++machine.errandsSent;
+  machine.errands = renewed(machine.errands, id);
   machine.errands.set(id, errand);
   effects.push({ type: "call", errand: id, timeoutMs, request });
   return id;

@@ -50,7 +50,8 @@ export interface Machine {
   /** Sessions that are over here, and perhaps not yet at the store (lapsed.ts). */
   readonly lapsed: LapsedSession[];
   /** Only names that are wanted, held or not yet settled; an idle name has no entry. */
-  readonly campaigns: Map<Name, Campaign>;
+  campaigns: Map<Name, Campaign>;
+  campaignsMade: number;
   /** True: no campaign stands, and none has begun to since all were looked at. False: perhaps one does. */
   noneStands: boolean;
   /** When each campaign next acts by itself. */
@@ -62,7 +63,7 @@ export interface Machine {
   /** Before this instant no term has been led for `maxTenureMs` (tenure.ts). */
   tenureDueAt: number;
   /** Requests without an answer. */
-  readonly errands: Map<number, Errand>;
+  errands: Map<number, Errand>;
   errandsSent: number;
   readonly crowd: Crowd;
   bidsMade: number;
