@@ -266,8 +266,8 @@ function onRedis(servers: () => Servers): RealStore {
     node: () => nodeOf(servers()),
     deleteRecord: async (name) => void (await commandByHand(url(), "DEL", seat(name))),
     endSession: async (session) => void (await commandByHand(url(), "DEL", `{conclave}:session:${session}`)),
-    applied: async (name) => JSON.stringify(await commandByHand(url(), "HMGET", seat(name), "session", "bid")),
-    claimText: (name) => `"name":"${name}","bid"`,
+    applied: async (name) => String(await commandByHand(url(), "GET", seat(name))),
+    claimText: (name) => `${seat(name)}\r\n$0\r\n`, // the first argument of a claim is empty
   };
 }
 

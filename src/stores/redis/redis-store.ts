@@ -74,13 +74,13 @@ export class RedisStore implements UnfencedStore, ListsNames {
     const asked = {
       session: session.id,
       ...(this.guarantee.refusesClones === true ? { beats: session.beats } : {}),
-      holds: holds.map(({ name, bid }) => ({ name, bid })),
+      bids: holds.map(({ bid }) => bid),
       strays: wish.strays !== false && wish.part !== true,
       ...(this.#parts.votes === true
         ? { votes: { candidate: session.candidate, ttl: session.ttlMs }, uptime: this.#parts.minUptimeMs }
         : {}),
     };
-    return this.#ask<Kept>("keep", namesOf(holds), asked, call, (answer) => {
+    return this.#ask<Kept>("keep", namesOf(holds), [JSON.stringify(asked)], call, (answer) => {
       if (answer["kind"] === "session-lost") return { kind: "session-lost" };
       const lost = holdsAt(holds, answer["lost"]);
       const proof = answer["isNew"] === true ? { proves: false as const } : {};
@@ -98,23 +98,25 @@ export class RedisStore implements UnfencedStore, ListsNames {
   #open({ nonce, candidate, ttlMs, beat }: SessionSpec, call: Call): Promise<Kept> {
     const ttl = grantedMs(ttlMs, this.guarantee.ttl);
     const asked = { session: nonce, candidate, ttl, ...(this.guarantee.refusesClones === true ? { beat } : {}) };
-    return this.#ask<Kept>("open", [], asked, call, (answer) => {
+    return this.#ask<Kept>("open", [], [JSON.stringify(asked)], call, (answer) => {
       if (answer["kind"] === "session-lost") return { kind: "session-lost" };
       return { kind: "kept", session: sessionOf(nonce, answer), lost: [], unsure: [], strays: [], ...metOf(answer) };
     });
   }
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
-    const asked = {
-      claims: claims.map(({ session, name, bid, over, value }) => ({ session: session.id, name, bid, over, value })),
-      uptime: this.#parts.minUptimeMs,
-      votes: this.#parts.votes,
-    };
-    const answer = await this.#ask("claim", namesOf(claims), asked, call, (answer) => {
-      const answers = listOf<ScriptAnswer>(answer["answers"]);
+    const { minUptimeMs, votes } = this.#parts;
+    const args = [minUptimeMs === undefined ? "" : String(minUptimeMs), votes === true ? "1" : ""];
+    let before: string | undefined;
+    for (const { session, bid, over = "", value } of claims) {
+      args.push(session.id === before ? "" : session.id, bid, over, value);
+      before = session.id;
+    }
+    const answer = await this.#ask("claim", namesOf(claims), args, call, (answer) => {
+      const answers = answer["kind"] === "granted" ? undefined : listOf<ScriptAnswer>(answer["answers"]);
       return {
         kind: "claimed" as const,
-        claimed: claims.map((claim, index) => this.#readClaim(claim, answers[index])),
+        claimed: claims.map((claim, index) => this.#readClaim(claim, answers === undefined ? answer : answers[index])),
       };
     });
     return answer.kind === "claimed" ? answer.claimed : claims.map(() => answer);
@@ -143,18 +145,16 @@ export class RedisStore implements UnfencedStore, ListsNames {
   }
 
   release({ session, holds, endSession }: Will, call: Call): Promise<Released> {
-    const asked = {
-      session: session.id,
-      holds: holds.map(({ name, bid }) => ({ name, bid })),
-      ends: endSession,
-      ...(this.guarantee.refusesClones === true ? { beats: session.beats } : {}),
-    };
-    return this.#ask<Released>("release", namesOf(holds), asked, call, () => ({ kind: "released" }));
+    const args = [session.id, ...holds.map(({ bid }) => bid)];
+    if (endSession && this.guarantee.refusesClones === true) args.push(...(session.beats ?? []));
+    return this.#ask<Released>(endSession ? "leave" : "release", namesOf(holds), args, call, () => ({
+      kind: "released",
+    }));
   }
 
   look(questions: readonly Question[], call: Call): Promise<Looked> {
     const names = namesOf(questions);
-    return this.#ask<Looked>("look", names, { names }, call, (answer) => ({
+    return this.#ask<Looked>("look", names, [], call, (answer) => ({
       kind: "seen",
       seats: this.#readSeats(names, answer),
     }));
@@ -169,7 +169,7 @@ export class RedisStore implements UnfencedStore, ListsNames {
   async listNames(most: number, call: Call): Promise<ListedNames> {
     const names = new Set<Name>();
     for (let cursor = "0"; ;) {
-      const page = await this.#ask("list", [], { cursor }, call, (answer) => ({ kind: "page" as const, answer }));
+      const page = await this.#ask("list", [], [cursor], call, (answer) => ({ kind: "page" as const, answer }));
       if (page.kind !== "page") return page;
       for (const name of listOf<Name>(page.answer["names"])) names.add(name);
       cursor = String(page.answer["cursor"]);
@@ -186,7 +186,7 @@ export class RedisStore implements UnfencedStore, ListsNames {
   /** For hints: each seat, and how long it is held at least. undefined: it could not be read now. */
   async #glance(names: readonly Name[]): ReturnType<ConstructorParameters<typeof RedisWatcher>[0]["look"]> {
     const call = { signal: new AbortController().signal, sentAtMs: 0 };
-    const looked = await this.#ask("look", names, { names }, call, (answer) => ({
+    const looked = await this.#ask("look", names, [], call, (answer) => ({
       kind: "glanced" as const,
       glances: this.#readSeats(names, answer).map((seat, index) => ({
         seat,
@@ -211,7 +211,7 @@ export class RedisStore implements UnfencedStore, ListsNames {
   #ask<A>(
     verb: Verb,
     names: readonly Name[],
-    asked: object,
+    args: readonly string[],
     call: Call,
     read: (answer: ScriptAnswer) => A,
   ): Promise<A | Refused | Unknown> {
@@ -225,10 +225,7 @@ export class RedisStore implements UnfencedStore, ListsNames {
       const keys = [prefix, ...names.map((name) => this.#keyOf(name))];
       const answered = (reply: unknown): void => (stop?.(), resolve(read(parseAnswer(reply, where.place))));
       const failed = (error: unknown): void => (stop?.(), resolve(outcomeOf(error, where)));
-      port
-        .run(SCRIPTS[verb], keys, [JSON.stringify(asked), layout])
-        .then(answered)
-        .catch(failed);
+      port.run(SCRIPTS[layout][verb], keys, args).then(answered).catch(failed);
     });
   }
 }

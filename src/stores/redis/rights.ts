@@ -6,7 +6,6 @@ const COMMANDS = [
   "evalsha",
   "time",
   "info",
-  "exists",
   "del",
   "get",
   "set",

@@ -1,34 +1,40 @@
--- Extends a session and the holds sent along: { session, beats, holds = { { name, bid }, … }, strays }. Answers which of them are gone (by their place), and
--- what else the session has.
+-- Extends a session and the holds sent along. ARGV: JSON of { session, beats, bids, strays, uptime, votes }; a bid for each of KEYS. Answers which of the holds are gone (by their place), and what
+-- else the session has.
 --
 -- `votes` = { candidate, ttl }: this server is one of several. It may have missed the opening, a claim or some renewals, or have forgotten them;
 -- then this renewal makes up for that where the seat is vacant, as a claim would, unless this very bid was given back here. It is one vote, and nobody else has it.
-local id = asked.session
-local holder, isKnown, isEnded = living(id)
+local asked = cjson.decode(ARGV[1])
+local session = sessionOf(asked.session)
 local votes = asked.votes
-if not holder and not isEnded and votes then
-  holder = { id = id, ttl = votes.ttl, candidate = votes.candidate, isNew = true }
-end
-if not holder then
-  if isKnown then bury(id) end
+local isNew = votes and not session.lives and not session.isEnded
+if isNew then session.candidate, session.ttl = votes.candidate, votes.ttl end
+if not session.lives and not isNew then
+  if session.isKnown then bury(session) end
   return cjson.encode({ kind = 'session-lost' })
 end
 
 -- Of two copies of one process the second does not find the beat that it knows.
 local beats = asked.beats or {}
-if #beats > 1 and holder.beat then
+local beat = #beats > 1 and not isNew and redis.call('HGET', session.key, 'beat')
+if beat then
   local stands = false
-  for index = 1, #beats - 1 do stands = stands or beats[index] == holder.beat end
+  for index = 1, #beats - 1 do stands = stands or beats[index] == beat end
   if not stands then return cjson.encode({ kind = 'session-lost' }) end
 end
 
+-- Held, or left behind by this session, which was dead here until now.
+local function isOf(seat, bid)
+  if seat.dead then return seat.dead == session.id and seat.was == bid end
+  return seat.state == 'held' and seat.session == session.id and seat.bid == bid
+end
 local lost, sent, stays, vacancies = {}, {}, {}, {}
-for index, hold in ipairs(asked.holds) do
-  sent[hold.name .. '\n' .. hold.bid] = true
-  local seat = seatAt(KEYS[1 + index], hold.name)
-  if seat.state == 'held' and isOf(seat, id, hold.bid) then
+for index, bid in ipairs(asked.bids) do
+  local key = KEYS[1 + index]
+  sent[key .. '\n' .. bid] = true
+  local seat = seatAt(key)
+  if seat.state == 'held' and isOf(seat, bid) then
     stays[index] = true
-  elseif votes and seat.state == 'vacant' and (seat.dead == id or seat.was ~= hold.bid) and not isTooYoung() then
+  elseif votes and seat.state == 'vacant' and (seat.dead == session.id or seat.was ~= bid) and not isTooYoung(asked.uptime) then
     vacancies[#vacancies + 1] = index
   else
     lost[#lost + 1] = index
@@ -36,23 +42,18 @@ for index, hold in ipairs(asked.holds) do
 end
 local strays = {}
 if asked.strays then
-  for _, hold in ipairs(holdsOf(id)) do
-    if not sent[hold.name .. '\n' .. hold.bid] and isOf(seatAt(hold.key, hold.name), id, hold.bid) then
-      strays[#strays + 1] = { name = hold.name, bid = hold.bid }
-    end
+  for _, hold in ipairs(holdsOf(session.key)) do
+    local key = keyOf(hold.name)
+    if not sent[key .. '\n' .. hold.bid] and isOf(seatAt(key), hold.bid) then strays[#strays + 1] = hold end
   end
 end
 
 -- From here on it is written.
-if holder.isNew then redis.call('HSET', sessionKey(id), 'candidate', holder.candidate, 'ttl', whole(holder.ttl)) end
-extendSession(holder)
-for index in ipairs(asked.holds) do
-  if stays[index] then redis.call('PEXPIRE', KEYS[1 + index], isOurs and seatLifeMs(holder) or whole(holder.ttl)) end
+if isNew then redis.call('HSET', session.key, 'candidate', session.candidate, 'ttl', whole(session.ttl), 'ended', '') end
+extendSession(session)
+for index in ipairs(asked.bids) do
+  if stays[index] then redis.call('PEXPIRE', KEYS[1 + index], seatLifeMs(session)) end
 end
-for _, index in ipairs(vacancies) do
-  local hold = asked.holds[index]
-  occupy(KEYS[1 + index], hold.name, holder, hold.bid, '')
-end
-if #beats > 0 then redis.call('HSET', sessionKey(id), 'beat', beats[#beats]) end
-return cjson.encode({ kind = 'kept', candidate = holder.candidate, ttl = holder.ttl, beat = beats[#beats], lost = lost, strays = strays,
-  isNew = holder.isNew })
+for _, index in ipairs(vacancies) do occupy(KEYS[1 + index], session, asked.bids[index], '') end
+if #beats > 0 then redis.call('HSET', session.key, 'beat', beats[#beats]) end
+return cjson.encode({ kind = 'kept', candidate = session.candidate, ttl = session.ttl, beat = beats[#beats], lost = lost, strays = strays, isNew = isNew })

@@ -1,4 +1,4 @@
--- { names = { … } }: what stands at each. Writes nothing.
+-- What stands at each of KEYS: { kind = "seen", seats }. Writes nothing.
 local seats = {}
-for index, name in ipairs(asked.names) do seats[index] = seatAt(KEYS[1 + index], name) end
+for index = 2, #KEYS do seats[index - 1] = seatAt(KEYS[index]) end
 return cjson.encode({ kind = 'seen', seats = seats })
