@@ -13,7 +13,7 @@ import Redlock4 from "redlock";
 import { leaving, nodeRecipe, takeOver, together } from "./networked/failover.mjs";
 import { held } from "./networked/held.mjs";
 import { CORE, importBeyond } from "./networked/import-beyond.mjs";
-import { exitRows, EXTENT, heldRows, lockRows, say, timeRows } from "./networked/rows.mjs";
+import { exitRows, EXTENT, heldRows, rateRows, ratioRows, say, timeRows } from "./networked/rows.mjs";
 import { canSupervise, supervised } from "./networked/supervised.mjs";
 import { inTurns, wordsFor } from "./networked/turns.mjs";
 import { keepResults } from "./results/keep.mjs";
@@ -28,11 +28,13 @@ const SETTLE_MS = 2_000;
 const GIVE = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`;
 const TITLES = {
   ours: "withLock",
+  oneKey: "withLock, layout redlock",
   minimal: "the fewest correct commands on bare ioredis",
   redlock: "redlock 4",
   sesame: "@sesamecare-oss/redlock",
   semaphore: "redis-semaphore",
 };
+/** They write one key for a lock, as ours does with the layout redlock. Our own layout keeps a session beside it, so that one renewal serves all names. */
 const PEERS = /** @type {const} */ (["redlock", "sesame", "semaphore"]);
 
 /** @typedef {{ url: string, count: () => Promise<Record<string, number>> }} Place */
@@ -106,13 +108,15 @@ function fewestCommands(bare) {
 
 /** @param {Place} place @param {Record<string, unknown>} raw */
 async function locks({ url, count }, raw) {
-  const store = redis(url);
-  const candidate = createCandidate({ store, ttlMs: TTL_MS, unfenced: true });
+  const stores = [redis(url), redis(url, { layout: "redlock", prefix: "{one-key}" })];
+  const candidates = stores.map((store) => createCandidate({ store, ttlMs: TTL_MS, unfenced: true }));
+  const [candidate, oneKey] = /** @type {[typeof candidates[0], typeof candidates[0]]} */ (candidates);
   const clients = [countingSets(url), new Redis(url), new Redis(url), countingSets(url)];
   const [bare, first, second, third] = /** @type {[Redis, Redis, Redis, Redis]} */ (clients);
   const [four, sesame] = [new Redlock4([first]), new Redlock([second])];
   const all = {
     ours: (/** @type {string} */ name) => candidate.withLock(name, async () => {}),
+    oneKey: (/** @type {string} */ name) => oneKey.withLock(`one-key-${name}`, async () => {}),
     minimal: fewestCommands(bare),
     redlock: async (/** @type {string} */ name) => await (await four.lock(`redlock-${name}`, TTL_MS)).unlock(),
     sesame: async (/** @type {string} */ name) => await (await sesame.acquire([`sesame-${name}`], TTL_MS)).release(),
@@ -125,11 +129,22 @@ async function locks({ url, count }, raw) {
   const { turns, turnMs } = EXTENT;
   const one = await inTurns(all, { names: 1, turns, turnMs, count });
   const many = await inTurns(all, { names: 64, turns, turnMs, count });
-  await candidate.close();
-  await store.close();
+  for (const each of candidates) await each.close();
+  for (const store of stores) await store.close();
   for (const client of clients) client.disconnect();
   Object.assign(raw, { minimal: ["SET key bid NX PX", GIVE], "locks per second": { 1: one, 64: many } });
-  return [...lockRows("redis", 1, one, TITLES, PEERS), ...lockRows("redis", 64, many, TITLES, PEERS)];
+  return [...rowsOf(1, one), ...rowsOf(64, many)];
+}
+
+/** @param {number} names @param {Record<keyof typeof TITLES, import("./networked/turns.mjs").Seen>} seen */
+function rowsOf(names, seen) {
+  const where = `redis, ${names} name${names === 1 ? "" : "s"}`;
+  const { ours, oneKey, ...others } = seen;
+  return [
+    ...rateRows(where, seen, TITLES),
+    ...ratioRows(`${where}: ours`, { ours, ...others }, "ours", TITLES, []),
+    ...ratioRows(`${where}: ours, layout redlock,`, { oneKey, ...others }, "oneKey", TITLES, PEERS),
+  ];
 }
 
 // ---- held

@@ -22,31 +22,42 @@ const WHOLE = {
 /** `peer…`: of those that ours is compared with, so that no file takes much longer than five minutes. */
 export const EXTENT = isQuick ? { ...QUICK, peerRounds: 2, peerExits: 3 } : { ...WHOLE, peerRounds: 3, peerExits: 8 };
 
+/** @typedef {Record<string, import("./turns.mjs").Seen>} AllSeen `ours`, `minimal`, and peers */
+
 /**
- * @param {string} store @param {number} names
- * @param {Record<string, import("./turns.mjs").Seen>} seen `ours`, `minimal`, and peers
+ * @param {string} store @param {number} names @param {AllSeen} seen
  * @param {Record<string, string>} titles
  * @param {readonly string[]} peers those that do what ours does, or nearly: ours is to be ahead of them
  * @returns {Row[]}
  */
 export function lockRows(store, names, seen, titles, peers) {
   const where = `${store}, ${names} name${names === 1 ? "" : "s"}`;
-  const ours = seen["ours"]?.rate ?? 0;
-  const rates = Object.entries(seen).map(([kind, { rate, perLock }]) => ({
+  return [...rateRows(where, seen, titles), ...ratioRows(`${where}: ours`, seen, "ours", titles, peers)];
+}
+
+/** @param {string} where @param {AllSeen} seen @param {Record<string, string>} titles @returns {Row[]} */
+export function rateRows(where, seen, titles) {
+  return Object.entries(seen).map(([kind, { rate, perLock }]) => ({
     name: `${where}: ${titles[kind] ?? kind} (${perLock.toFixed(perLock < 1 ? 2 : 1)} requests each)`,
     value: rate,
     unit: "locks/s",
     goal: "",
   }));
-  const ratios = Object.entries(seen)
-    .filter(([kind]) => kind !== "ours")
+}
+
+/**
+ * @param {string} whose @param {AllSeen} seen @param {string} one whose it is
+ * @param {Record<string, string>} titles @param {readonly string[]} peers that it is to be ahead of @returns {Row[]}
+ */
+export function ratioRows(whose, seen, one, titles, peers) {
+  return Object.entries(seen)
+    .filter(([kind]) => kind !== one)
     .map(([kind, { rate }]) => ({
-      name: `${where}: ours over ${titles[kind] ?? kind}`,
-      value: (ours / rate) * 100,
+      name: `${whose} over ${titles[kind] ?? kind}`,
+      value: ((seen[one]?.rate ?? 0) / rate) * 100,
       unit: "%",
       goal: kind === "minimal" ? "≥ 80" : peers.includes(kind) ? "≥ 100" : "",
     }));
-  return [...rates, ...ratios];
 }
 
 /** @param {string} what @param {readonly number[]} samples ms @param {string} goal of the longest @returns {Row[]} */
