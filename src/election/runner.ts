@@ -1,15 +1,14 @@
 // Runs one lease machine on a real clock and a real store: gives it readings, carries out its effects, and wakes it in time. It decides nothing.
 //
-// Order. Every caller steps the machine at once. Effects are carried out in the order of the steps, in one loop and never one inside another. A contender
-// or a listener that calls back into this runner changes the books, but the effects of that call wait until those before them are done. So a
-// thousand terms that are lost together are reported one after the other, on a stack that does not grow. Listeners hear the events in the order in which
-// things happened. `input` that is called from outside returns when everything has been carried out.
+// Order. Every caller steps the machine at once. Effects are carried out in the order of the steps, in one loop and never one inside another. A contender or a listener that calls back into this
+// runner changes the books, but the effects of that call wait until those before them are done. So a thousand terms that are lost together are reported one after the other, on a stack that does
+// not grow. Listeners hear the events in the order in which things happened. `input` that is called from outside returns when everything has been carried out.
 //
-// Law 3 (held is computed, not remembered) does not depend on this order: `isHeld()` brings the books up to the clock, and the term that is asked aborts
-// its own signal before it answers `false` (held-term.ts), even where the effect that says so is still waiting here.
+// Law 3 (held is computed, not remembered) does not depend on this order: `isHeld()` brings the books up to the clock, and the term that is asked aborts its own signal before it answers `false`
+// (held-term.ts), even where the effect that says so is still waiting here.
 //
-// With a renewal thread, the keeps of an open session are carried out there, and repeated while this loop is busy. Before the machine is told or asked
-// anything, it is told what the thread has heard, in order, each at the reading of its receipt: lease/deputy.ts says why that excludes two leaders.
+// With a renewal thread, the keeps of an open session are carried out there, and repeated while this loop is busy. Before the machine is told or asked anything, it is told what the thread has
+// heard, in order, each at the reading of its receipt: lease/deputy.ts says why that excludes two leaders.
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { unknown } from "../base/outcome.ts";
@@ -96,8 +95,7 @@ export class Runner {
   // ---- what contenders say
 
   stand(name: Name, brief: boolean, contender: Contender): void {
-    this.#contenders = renewed(this.#contenders, ++this.#stood);
-    this.#contenders.set(name, contender);
+    this.#contenders = renewed(this.#contenders, ++this.#stood).set(name, contender);
     this.want({ type: "stand", name, value: "", brief });
   }
 
@@ -298,10 +296,8 @@ export class Runner {
     const request = stamped(this.#machine, errand, effect.request, this.#clock);
     const thread = this.#thread?.listens === true ? this.#thread : undefined;
     const order = thread && orderOf(this.#machine, errand, request);
-    if (thread !== undefined && order !== undefined) {
-      this.#exchanges.set(errand, this.#order(thread, order, effect.timeoutMs));
-      return;
-    }
+    if (thread !== undefined && order !== undefined)
+      return void this.#exchanges.set(errand, this.#order(thread, order, effect.timeoutMs));
     const sent = this.#machine.errands.get(errand);
     if (sent?.kind === "keep" && sent.beat !== undefined)
       this.#thread?.say({ word: "beat", opened: sent.opened, beat: sent.beat });
