@@ -6,7 +6,7 @@ import { RESERVED, writeReservedMemo } from "../election/memo.ts";
 import { nap } from "../election/nap.ts";
 import { choose, type Choice, type Views } from "./choice.ts";
 import { type FailoverConfig, planOf } from "./config.ts";
-import type { Order } from "./orders.ts";
+import { decideOrder, type Order } from "./orders.ts";
 import {
   formatOrder,
   leaderOf,
@@ -88,6 +88,43 @@ async function viewsOf(replication: Replication): Promise<Views> {
     return [server.name, view] as const;
   });
   return Object.fromEntries(await Promise.all(looks));
+}
+
+/** An order to hand over, as far as a dry run needs it. */
+export type WantedSwitchover = Pick<Extract<Order, { kind: "switchover" }>, "to" | "isForced">;
+
+/**
+ * Says what the leader would do with this order now: the very function decides it. Without an order for a certain server, and while the primary does not answer, it says which server would be chosen. It changes nothing.
+ */
+export function switchoverNow(config: FailoverConfig, status: FailoverStatus, wanted: WantedSwitchover): Choice {
+  const { record, servers } = status;
+  if (record?.primary === undefined) return choiceNow(config, status);
+  const { step } = record;
+  const isHeeded = step.at === "choosing" && wanted.isForced && wanted.to !== undefined;
+  if (isHeeded) return chosen(servers, wanted.to, "an operator has said so");
+  if (step.at !== "steady")
+    return {
+      is: "wait",
+      reason: `a change of the primary is under way (${step.at}): the order is dealt with after it`,
+    };
+  const view = servers[record.primary];
+  const isAnswering = view?.is === "up" && view.role === "primary";
+  if (!isAnswering && wanted.to === undefined && !wanted.isForced) return choiceNow(config, status);
+  const isDeviceAlone = !config.hasGuards && config.stonith !== undefined;
+  const rule = { ...planOf(config, { hasGuards: config.hasGuards, shots: undefined, isDryRun: true }), isDeviceAlone };
+  const decided = decideOrder(rule, record, { id: "dry-run", kind: "switchover", ...wanted }, servers);
+  const { said = "", isDone = false } = decided.order ?? {};
+  const to = decided.step.at === "handing-over" ? decided.step.to : wishOf(decided);
+  return isDone && to !== undefined ? chosen(servers, to, said) : { is: "refused", reason: said };
+}
+
+function chosen(views: Views, server: string, reason: string): Choice {
+  const view = views[server];
+  return { is: "chosen", server, position: view?.is === "up" ? view.position : 0, reason };
+}
+
+function wishOf({ step }: FailoverRecord): string | undefined {
+  return step.at === "fencing" ? step.wish?.server : undefined;
 }
 
 /** Says which server the leader would choose if the primary were fenced now. It changes nothing. */

@@ -83,6 +83,11 @@ export class Conductor {
     await this.#giveSeat();
   }
 
+  /** Another monitor has written a record, so a dry run begins anew with it. */
+  again(): void {
+    this.#inputs.put({ type: "lead" });
+  }
+
   /** Something has changed, so the machine looks now rather than at the next turn. */
   poke(): void {
     if (this.#options.term.isLeading() && this.#state.at === "acting")

@@ -204,6 +204,11 @@ function parted(state: GuardState, primary: string): GuardStepped {
   return act({ ...state, at: "killing", mends: true }, [{ type: "stop", life: state.life }]);
 }
 
+/** The server from which a service that was started and does not answer may get what it lacks. While a change is under way, nobody knows who that is. */
+export function soughtBy({ at, record, server }: GuardState): string | undefined {
+  return at === "starting" && record !== undefined && isOver(record) ? followed(record, server) : undefined;
+}
+
 /** True if the primary of the record was seen in its seat, and no server is being replaced. */
 function isOver(record: FailoverRecord | undefined): boolean {
   return record?.step.at === "steady" || record?.step.at === "repointing";

@@ -26,6 +26,7 @@ import {
   guardOf,
   type GuardState,
   mayWrite,
+  soughtBy,
   stepGuard,
 } from "./guard-machine.ts";
 import { endLeftovers } from "./leftovers.ts";
@@ -202,6 +203,7 @@ export class Guard {
   }
 
   async #followOnce(): Promise<void> {
+    if (this.#state.at === "starting") return await this.#seek();
     const { at, follows, life } = this.#state;
     const primary = follows === undefined ? undefined : this.#options.replication.servers[follows];
     const { link } = this.#service;
@@ -216,6 +218,18 @@ export class Guard {
     const said = outcome === "done" ? undefined : `the service does not follow ${primary.name} yet (${outcome})`;
     if (said !== undefined && said !== this.#said) this.#trouble(said);
     this.#said = said;
+  }
+
+  async #seek(): Promise<void> {
+    const name = soughtBy(this.#state);
+    const primary = name === undefined ? undefined : this.#options.replication.servers[name];
+    if (primary === undefined) return;
+    try {
+      // SAFETY: a service that answers is told by its connection, and may be promoted.
+      await this.#service.seek(primary, () => soughtBy(this.#state) === name);
+    } catch (error) {
+      this.#trouble(`the service could not be told to get the rest from ${primary.name}`, error);
+    }
   }
 
   // ---- the machine

@@ -1,5 +1,13 @@
 // conclave/failover replaces a primary that is down, and never lets two servers take writes. The commands `conclave failover` are built on it.
-export { choiceNow, type FailoverStatus, giveOrder, type MonitorStatus, statusOf } from "./admin.ts";
+export {
+  choiceNow,
+  type FailoverStatus,
+  giveOrder,
+  type MonitorStatus,
+  statusOf,
+  switchoverNow,
+  type WantedSwitchover,
+} from "./admin.ts";
 export type { Choice, View, Views } from "./choice.ts";
 export {
   type FailoverConfig,

@@ -19,7 +19,7 @@ import { decideOrder } from "./orders.ts";
 import { type FailoverRecord, firstRecord, type Step, withHistory } from "./record.ts";
 import { isDeviceAlone, openShot, withBack } from "./shots.ts";
 import { ignored, tell, tellOnce, write } from "./stepping.ts";
-import { heedStrays } from "./strays.ts";
+import { heedStrays, isSettled } from "./strays.ts";
 import { afterVain, isUsed, withAttempt, withFirstHistory, withSet } from "./succession.ts";
 import type {
   Acting,
@@ -92,7 +92,8 @@ function askAgain(state: FailoverState): readonly FailoverEffect[] {
 
 /** No monitor has led this group before. */
 function begin(plan: FailoverPlan): FailoverStepped {
-  return plan.isDryRun ? { state: AWAY, effects: [] } : write(firstRecord, 0);
+  if (!plan.isDryRun) return write(firstRecord, 0);
+  return tell({ state: AWAY, effects: [] }, { is: "waiting", why: "no monitor has ever led this group" });
 }
 
 /** The record is stored: its step begins, or begins again. */
@@ -211,6 +212,7 @@ function writableIn(views: Views): readonly string[] {
 // ---- what is seen
 
 function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: FailoverMoment): FailoverStepped {
+  if (plan.isDryRun) return foretell(plan, acting, sight);
   switch (acting.record.step.at) {
     case "steady":
       return heedStrays(plan, watch(plan, acting, sight, now), sight);
@@ -229,10 +231,22 @@ function see(plan: FailoverPlan, acting: Acting, sight: Sight, now: FailoverMome
   }
 }
 
+/** A dry run writes nothing and orders nothing, whatever the step is: another monitor leads. It says whom the leader would choose, also while failover is paused. */
+function foretell(plan: FailoverPlan, acting: Acting, sight: Sight): FailoverStepped {
+  const { record, errand } = acting;
+  if (!isSettled(record)) return ignored(acting);
+  const votes = votersOf(plan, record, sight.votes);
+  if (votes.length < plan.quorum) return heedStrays(plan, ignored(acting), sight);
+  const asked: Acting = { ...acting, errand: errand + 1, sinceMs: -Infinity };
+  const told = tellOnce(asked, { is: "objectively-down", server: record.primary ?? "", votes });
+  const survey: readonly FailoverEffect[] = told.effects.length === 0 ? [] : [{ type: "survey", errand: errand + 1 }];
+  return heedStrays(plan, { ...told, effects: [...told.effects, ...survey] }, sight);
+}
+
 /** Either a human says that the machine that is being fenced is off, or another machine that was shot at is back and no longer counts as off. */
 function seeFencing(plan: FailoverPlan, acting: Acting, { order, views }: Sight): FailoverStepped {
   const { record } = acting;
-  if (plan.isDryRun || plan.shots === undefined) return ignored(acting);
+  if (plan.shots === undefined) return ignored(acting);
   if (order?.kind === "confirm" && order.id !== record.order?.id) return confirmed(plan, acting, order);
   // While a shot is under way, nothing else is begun.
   const back = openShot(record) === undefined ? withBack(record, views) : record;
@@ -256,15 +270,14 @@ function heedForce(plan: FailoverPlan, acting: Acting, sight: Sight, now: Failov
 function watch(plan: FailoverPlan, acting: Acting, sight: Sight, now: FailoverMoment): FailoverStepped {
   const { record, errand } = acting;
   const { order } = sight;
-  if (order !== undefined && order.id !== record.order?.id && !plan.isDryRun)
+  if (order !== undefined && order.id !== record.order?.id)
     return write(decideOrder({ ...plan, isDeviceAlone: isDeviceAlone(plan) }, record, order, sight.views), errand);
   const back = withBack(record, sight.views);
-  if (back !== record && !plan.isDryRun) return write(back, errand);
+  if (back !== record) return write(back, errand);
   const voters = votersOf(plan, record, sight.votes);
   if (record.primary !== undefined && voters.length >= plan.quorum) return down(plan, acting, voters, now);
   const renewed = withSeenHistory(plan, record, sight);
-  if (renewed !== record && !plan.isDryRun) return write(renewed, errand);
-  return ignored(acting);
+  return renewed === record ? ignored(acting) : write(renewed, errand);
 }
 
 /** The primary in its seat may change the name of its history: Redis does so when its first replica connects. A replica that has the new name must not be taken for a stranger. */
@@ -289,13 +302,6 @@ function votersOf(
 function down(plan: FailoverPlan, acting: Acting, votes: readonly string[], now: FailoverMoment): FailoverStepped {
   const { record, errand } = acting;
   const server = record.primary ?? "";
-  if (plan.isDryRun) {
-    const asked: Acting = { ...acting, errand: errand + 1, sinceMs: -Infinity };
-    const told = tellOnce(asked, { is: "objectively-down", server, votes });
-    return told.effects.length === 0
-      ? told
-      : { ...told, effects: [...told.effects, { type: "survey", errand: errand + 1 }] };
-  }
   if (record.isPaused) return tellOnce(acting, { is: "waiting", why: `${server} is down, and failover is paused` });
   const recentMs = record.recentMs.filter((atMs) => Math.abs(now.wallMs - atMs) < plan.windowMs);
   if (recentMs.length >= plan.failoversMax)

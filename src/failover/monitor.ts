@@ -18,6 +18,7 @@ import { detect, type DetectorState, isDown, UNSEEN } from "./detector.ts";
 import { isLater } from "./memos.ts";
 import type { Order } from "./orders.ts";
 import {
+  dryRunOf,
   formatVote,
   leaderOf,
   monitorOf,
@@ -49,6 +50,7 @@ export interface MonitorOptions {
   readonly fence?: PowerFence | undefined;
   /** There are no guards and no devices. Nothing is fenced, and two servers may take writes at once. */
   readonly unfenced?: boolean | undefined;
+  /** It says what it would do, and changes nothing. It stands for no leadership of the group, because whoever leads has to act. */
   readonly dryRun?: boolean | undefined;
   readonly tell: (event: MonitorEvent) => void;
 }
@@ -70,6 +72,7 @@ export class Monitor {
   readonly #stopping = new AbortController();
   readonly #links = new Map<string, ServerLink>();
   readonly #views = new Map<string, View>();
+  /** By the election in which it was cast. */
   readonly #votes = new Map<string, MonitorVote>();
   /** For each monitor, the servers that answer it. */
   readonly #reports = new Map<string, readonly string[]>();
@@ -113,11 +116,14 @@ export class Monitor {
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     const until = { signal: this.#stopping.signal };
-    const seat = this.#candidate.election(monitorOf(config.name, monitor));
+    const isDryRun = this.#options.dryRun === true;
+    const own = isDryRun ? dryRunOf(config.name, monitor) : monitorOf(config.name, monitor);
+    const seat = this.#candidate.election(own);
     const looks = Object.values(config.servers).map((server) => this.#look(server));
     try {
-      if (this.#options.dryRun !== true) seat.start();
-      const leading = this.#candidate.election(leaderOf(config.name)).lead((term) => this.#lead(term), until);
+      if (!isDryRun) seat.start();
+      const led = isDryRun ? seat : this.#candidate.election(leaderOf(config.name));
+      const leading = led.lead((term) => this.#lead(term), until);
       await Promise.all([leading, this.#watchRecord(), this.#watchSight(), this.#voteOften(seat), ...looks]);
     } finally {
       stop();
@@ -163,6 +169,7 @@ export class Monitor {
       if (memo === undefined || !isLater(memo, this.#latest)) return;
       this.#record = parseRecord(memo.value);
       this.#latest = memo;
+      if (this.#options.dryRun === true) this.#conductor?.again();
       this.#detector = detect(this.#detector, this.#record, undefined, this.#clock.now().mono);
       this.#announce();
     });
@@ -182,18 +189,26 @@ export class Monitor {
   /** Watches what only a leader needs. It is watched all the time, so that a new leader knows it. */
   async #watchSight(): Promise<void> {
     const { name, monitors } = this.#options.config;
-    const seats = monitors.map((monitor) =>
+    const seats = monitors.flatMap((monitor) => [
       this.#observe(monitorOf(name, monitor), (value) => {
-        const vote = parseVote(monitor, value);
-        if (vote === undefined) this.#votes.delete(monitor);
-        else this.#votes.set(monitor, vote);
+        this.#countVote(monitorOf(name, monitor), monitor, value);
         this.#reports.set(monitor, parseSees(value));
       }),
-    );
+      // A dry run counts the votes of other dry runs too, so that a group can be tried before it has live monitors.
+      ...(this.#options.dryRun === true
+        ? [this.#observe(dryRunOf(name, monitor), (value) => this.#countVote(dryRunOf(name, monitor), monitor, value))]
+        : []),
+    ]);
     const holder = this.#observe(seatOf(name), (value) => (this.#holder = parseSeated(value)));
     const orders = this.#candidate.election(ordersOf(name));
     const order = this.#watch("orders", orders, ORDER_KEY, (memo) => (this.#order = parseOrder(memo?.value)));
     await Promise.all([...seats, holder, order]);
+  }
+
+  #countVote(election: string, monitor: string, value: string | undefined): void {
+    const vote = parseVote(monitor, value);
+    if (vote === undefined) this.#votes.delete(election);
+    else this.#votes.set(election, vote);
   }
 
   async #observe(name: string, hear: (value: string | undefined) => void): Promise<void> {

@@ -88,17 +88,25 @@ export class PostgresHome {
    */
   settleTimelines(reached: readonly WalPosition[] = []): number {
     const log = path.join(this.data, "pg_wal");
-    const files = readdirSync(log).filter((name) => /^[0-9A-F]{8}\.history$/.test(name));
     const isOwn = (name: string): boolean => {
       const text = readFileSync(path.join(log, name), "utf8");
-      return isHistory(text) && !isBeyond(reached, Number.parseInt(name, 16), text);
+      return isHistory(text) && !isBeyond(reached, timelineOfFile(name), text);
     };
-    const last = Math.max(1, ...files.filter(isOwn).map((name) => Number.parseInt(name, 16)));
-    const above = files.filter((name) => Number.parseInt(name, 16) > last);
-    for (const name of above) rmSync(path.join(log, name));
-    if (above.length > 0) syncFolder(log);
+    const last = Math.max(1, ...historiesIn(log).filter(isOwn).map(timelineOfFile));
+    this.forgetTimelinesAfter(last);
     this.reserveTimelines(last);
     return last;
+  }
+
+  /**
+   * Removes the histories of all timelines after `timeline`, to which the data of this server has not come. With the history of a promotion that was interrupted, PostgreSQL would go on along that timeline, although nothing
+   * was written on it, and the server would count as parted for ever. A history that the primary has comes again from there.
+   */
+  forgetTimelinesAfter(timeline: number): void {
+    const log = path.join(this.data, "pg_wal");
+    const later = historiesIn(log).filter((name) => timelineOfFile(name) > timeline);
+    for (const name of later) rmSync(path.join(log, name));
+    if (later.length > 0) syncFolder(log);
   }
 
   /** From now on the server starts as a standby, whatever it was before. */
@@ -162,6 +170,14 @@ export class PostgresHome {
 /** True if the file has a line for at least one timeline that it descends from. Placeholders have none, and timeline 1 has no file. */
 function isHistory(text: string): boolean {
   return /^\s*\d+\s/m.test(text);
+}
+
+function historiesIn(log: string): readonly string[] {
+  return readdirSync(log).filter((name) => /^[0-9A-F]{8}\.history$/.test(name));
+}
+
+function timelineOfFile(name: string): number {
+  return Number.parseInt(name, 16);
 }
 
 export function historyFile(timeline: number): string {

@@ -4,6 +4,7 @@
 //   promote    The guard calls pg_promote and then asks the server: it must not be in recovery, and its timeline must be the one that the record gave this promotion (postgres-home.ts)
 //   follow     A server starts as a standby of nobody. It is compared with its primary, and only then primary_conninfo is written to postgresql.auto.conf, and the server reloads it
 //   hand over  The server is stopped cleanly: PostgreSQL sends everything before it ends, and the last record is the checkpoint of the stop. The hand-over is done when the target has replayed that checkpoint
+//   seek       A server that was taken back, or copied, and needs the rest of the log before it answers is connected to its primary by its files, under a name that confirms nothing
 //   mend       A server that has data which its primary does not have is stopped cleanly, and pg_rewind takes it back to the place where the two parted. A server that already knows the timeline of its primary may not
 //              even start: it is judged by its control file, and first replays its log alone. Where pg_rewind cannot take the server back, a human is told to rebuild it
 //
@@ -16,7 +17,7 @@
 import { spawn } from "node:child_process";
 import { ConclaveError } from "../base/errors.ts";
 import { problemOfUrl } from "../clients/postgres/url.ts";
-import { hasEndedCleanly, readControl } from "./postgres-control.ts";
+import { canBeRewound, lastTimeline, readControl } from "./postgres-control.ts";
 import { homeOf, type PostgresHome } from "./postgres-home.ts";
 import { PostgresServerLink, type PostgresPlace } from "./postgres-link.ts";
 import { conninfoTo, standbyNames } from "./postgres-view.ts";
@@ -65,6 +66,10 @@ class PostgresReplication implements Replication, PostgresPlace {
   /** The files of the server beside which this process is the guard. */
   home: PostgresHome | undefined;
   #mendedAtMs = -Infinity;
+  /** The name of that server. */
+  #name = "";
+  /** What the server that was started last was told by its files. */
+  #sought = "";
 
   constructor(servers: Readonly<Record<string, ServerSpec>>, options: PostgresReplicationOptions) {
     this.servers = servers;
@@ -79,9 +84,11 @@ class PostgresReplication implements Replication, PostgresPlace {
     return performance.now() - this.#mendedAtMs > MEND_AGAIN_AFTER_MS;
   }
 
-  async prepare({ command, primary, mends, signal }: Beginning): Promise<Prepared> {
+  async prepare({ server, command, primary, mends, signal }: Beginning): Promise<Prepared> {
     const home = homeOf(command, process.env);
     this.home = home;
+    this.#name = server.name;
+    this.#sought = "";
     if (home.isMending) throw mustRebuild(home, "pg_rewind was begun on it and did not end", primary);
     const trouble =
       mends && primary !== undefined && this.canMend ? await this.#mend(home, primary, signal) : undefined;
@@ -91,10 +98,25 @@ class PostgresReplication implements Replication, PostgresPlace {
     return { command: [...command, ...OWN_SETTINGS.flatMap((setting) => ["-c", setting])], trouble };
   }
 
-  #settings(): Readonly<Record<string, string>> {
+  #settings(primaryConninfo = ""): Readonly<Record<string, string>> {
     const { confirmations } = this.options;
     const names = confirmations === 0 ? {} : { synchronous_standby_names: standbyNames(confirmations, []) };
-    return { primary_conninfo: "", ...names };
+    return { primary_conninfo: primaryConninfo, ...names };
+  }
+
+  /**
+   * pg_rewind copies the log of a primary that goes on writing. Until the server has what was written meanwhile, it answers nobody, and only the primary can send that. So nobody could tell it to follow, and it would wait for
+   * ever. SAFETY: it connects under its plain name, which confirms nothing (postgres-view.ts). When it answers, it is cut off and compared like any other.
+   */
+  async seek(primary: ServerSpec, isOurs: (pid: number) => boolean): Promise<void> {
+    const { home } = this;
+    const conninfo = conninfoTo(primary, { application_name: this.#name });
+    if (home === undefined || conninfo === this.#sought || (await readControl(home))?.isCopy !== true) return;
+    const postmaster = home.postmaster();
+    if (postmaster === undefined || !isOurs(postmaster)) return;
+    home.becomeStandby(this.#settings(conninfo));
+    process.kill(postmaster, "SIGHUP");
+    this.#sought = conninfo;
   }
 
   /** The primary writes a checkpoint first, because before that its control file names the timeline that it has left. Returns undefined if this server can follow now. */
@@ -102,7 +124,7 @@ class PostgresReplication implements Replication, PostgresPlace {
     const source = conninfoTo(primary, { dbname: "postgres" });
     const args = ["--target-pgdata", home.data, "--source-server", source];
     const control = await readControl(home);
-    if (control !== undefined && !hasEndedCleanly(control)) {
+    if (control !== undefined && !canBeRewound(control)) {
       // SAFETY: ending its recovery makes the server write to its log. A server that has not parted would part by that.
       if (!(await PostgresServerLink.hasParted(control.reached, primary, this))) return undefined;
       await this.#recover(home, signal);
@@ -118,6 +140,9 @@ class PostgresReplication implements Replication, PostgresPlace {
     if (code !== 0) throw mustRebuild(home, `pg_rewind failed (${said})`, primary);
     restore();
     home.noteMending(false);
+    // SAFETY: pg_rewind has said that nothing in this folder is beyond the past of the primary. A timeline that the data has not come to was begun by a promotion that was interrupted before it wrote anything.
+    const after = await readControl(home);
+    if (after !== undefined) home.forgetTimelinesAfter(lastTimeline(after));
     this.#mendedAtMs = -Infinity;
     return undefined;
   }

@@ -12,6 +12,8 @@ const VERSION = 1;
 export const leaderOf = (name: string): string => `failover/${name}`;
 export const ordersOf = (name: string): string => `failover-orders/${name}`;
 export const seatOf = (name: string): string => `primary/${name}`;
+/** In place of both, where a monitor only says what it would do: it leads this one alone, and live monitors do not count what it says there. */
+export const dryRunOf = (name: string, monitor: string): string => `failover-dry-run/${name}/${monitor}`;
 export const monitorOf = (name: string, monitor: string): string => `failover-monitor/${name}/${monitor}`;
 
 /** These keys are among the reserved keys. */

@@ -70,4 +70,9 @@ export interface Replication {
   readonly stopSignal: NodeJS.Signals;
   /** Prepares its files on disk, so that it starts as a replica of `primary`, or of nobody until it is told to follow, and never as a primary. Throws CONFIG_INVALID if it must not be started at all. */
   prepare(beginning: Beginning): Promise<Prepared>;
+  /**
+   * The service that was prepared last was started, and does not answer. If it has to get something from `primary` before it can answer, this tells it to. Such a server confirms nothing. `isOurs` is asked right before the
+   * files of the service are changed: true if the service is still to follow `primary`, and has this process.
+   */
+  seek?(primary: ServerSpec, isOurs: (pid: number) => boolean): Promise<void>;
 }

@@ -174,6 +174,14 @@ export class Service {
     this.#options.emptied(life);
   }
 
+  /** SAFETY: a number that is left in a file of an earlier service may be that of any process by now. Only a process of this service is told anything. */
+  async seek(primary: ServerSpec, isWanted: () => boolean): Promise<void> {
+    const child = this.child;
+    if (child === undefined) return;
+    const isOurs = (pid: number): boolean => this.child === child && isWanted() && isMember(child.cell, pid);
+    await this.#options.replication.seek?.(primary, isOurs);
+  }
+
   /** Hands over in the way of this kind of server. Never rejects. */
   async retire(to: ServerSpec | undefined, withinMs: number): Promise<GuardOutcome> {
     if (to === undefined || this.link === undefined) return "not-done";

@@ -25,7 +25,7 @@ export function yieldTerm(
   now: FailoverMoment,
 ): FailoverStepped {
   const { record, errand, missed, sinceMs } = acting;
-  if (missed === undefined || plan.isDryRun || now.nowMs - sinceMs < pauseOf(plan, record)) return ignored(acting);
+  if (missed === undefined || now.nowMs - sinceMs < pauseOf(plan, record)) return ignored(acting);
   const to = betterPlaced(plan, record, missed, reports);
   if (to === undefined) return ignored(acting);
   const given: FailoverRecord = { ...record, yields: (record.yields ?? 0) + 1 };

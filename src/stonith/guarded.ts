@@ -14,7 +14,7 @@ import { admitNode, refusalOfStore } from "./admission.ts";
 import { type StonithConfig, stonithPlanOf } from "./config.ts";
 import { FedWatchdog, type WatchdogFound, type WatchdogPlaces } from "./devices/watchdog.ts";
 import { GuardedTerm } from "./guarded-term.ts";
-import { isLifeOver, ownLife } from "./life.ts";
+import { type Home, isLifeOver, ownHome, ownLife } from "./life.ts";
 import { Notebook } from "./notebook.ts";
 import {
   NOTES_KEY,
@@ -64,7 +64,8 @@ export class GuardedElection implements AsyncDisposable {
   readonly node: string;
   readonly #options: GuardedOptions;
   readonly #clock: Clock = nodeClock();
-  readonly #life: string = ownLife();
+  readonly #home: Home;
+  readonly #life: string;
   readonly #candidate: Candidate;
   readonly #election: Election;
   readonly #closing = new AbortController();
@@ -81,6 +82,8 @@ export class GuardedElection implements AsyncDisposable {
     this.#options = options;
     this.name = config.election;
     this.node = typeof node === "string" ? node : node.name;
+    this.#home = ownHome(typeof node === "string" ? undefined : node.machine);
+    this.#life = ownLife(this.#home);
     this.#watchdog = checked(options, this.node, places);
     const candidateOptions = { store, node, ttlMs: config.ttlMs, onEvent: (event: ConclaveEvent) => this.#tell(event) };
     this.#candidate = createCandidate(candidateOptions as unknown as CandidateOptions<Store>) as Candidate;
@@ -99,7 +102,7 @@ export class GuardedElection implements AsyncDisposable {
     if (!this.#isWatching) void this.#watchLine();
     this.#isWatching = true;
     const leading = async (term: Term): Promise<R | undefined> => {
-      const outcome: { result?: { readonly value: R }; failure?: { readonly error: unknown } } = {};
+      const outcome: { result?: { readonly value: R | undefined }; failure?: { readonly error: unknown } } = {};
       const run = async (): Promise<void> => {
         try {
           outcome.result = { value: await this.#watched(term, () => work(term)) };
@@ -155,12 +158,15 @@ export class GuardedElection implements AsyncDisposable {
     return { ...plan, devices: plan.devices.filter((node) => shooter.nodes.includes(node)) };
   }
 
-  /** SAFETY: it is armed before the work begins, fed only while the term is held, and disarmed when the work has settled. */
-  async #watched<R>(term: Term, work: () => Promise<R>): Promise<R> {
+  /**
+   * SAFETY: it is armed before the work begins, fed only while the term is held, and disarmed when the work has settled. The term is asked once more when it is armed: a process that stood still before that was not reset,
+   * although the record says that it has a watchdog, so that another leader may have begun.
+   */
+  async #watched<R>(term: Term, work: () => Promise<R>): Promise<R | undefined> {
     if (this.#watchdog === undefined) return await work();
     const fed = FedWatchdog.arm(this.#watchdog, this.#clock, () => term.isHeld());
     try {
-      return await work();
+      return term.isLeading() ? await work() : undefined;
     } finally {
       fed.disarm();
     }
@@ -198,7 +204,7 @@ export class GuardedElection implements AsyncDisposable {
     const { noChildren = false } = this.#options;
     return stints.filter((stint) => {
       if (stint.node !== this.node) return false;
-      return stint.life === this.#life ? !this.#open.has(stint.token) : isLifeOver(stint.life, noChildren);
+      return stint.life === this.#life ? !this.#open.has(stint.token) : isLifeOver(stint.life, this.#home, noChildren);
     });
   }
 

@@ -1,36 +1,76 @@
-// The name of this process among all that ever run on this machine, and what can be proved of another one. A life is written as BOOT/PID/START/NONCE: the boot of the kernel, and which process of it.
+// The name of this process among all that ever run, and what can be proved of another one. A life is written as BOOT/PID/START/NONCE/MACHINE/NAMESPACE: the boot of the kernel, which process of it, and where its number counts.
 //
-// SAFETY: a process of an earlier boot is gone, with everything that it has started. The children of a process of this boot may act on when that
-// process is dead. So it counts as gone only if its user has said
-// that it starts none. A process that cannot be looked at does not count as gone.
+// SAFETY: a process of an earlier boot OF THIS MACHINE is gone, with everything that it has started. Another machine has another boot, too: a node whose name was moved to another machine may still act on the first one, and
+// nothing is known of it here. A machine without an id of its own, and a copy of a machine that has the same one, cannot be told apart from it (docs/adr/0061-stonith.md).
+// The children of a process of this boot may act on when that process is dead. So it counts as gone only if its user has said that it starts none.
+// A process that cannot be looked at does not count as gone. So it does not if it belongs to another pid namespace, such as a container that was paused, because its number means another process here; nor if /proc hides it,
+// as that of another user is hidden with `hidepid`.
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
+import { machineId } from "../election/machine-id.ts";
+import { isProcOurs } from "../keeper/processes.ts";
 
 const BOOT_FILE = "/proc/sys/kernel/random/boot_id";
 
-/** Undefined where the system does not say. */
-export function bootId(): string | undefined {
-  return textOf(BOOT_FILE);
+/** Where a process runs, as far as the system says. */
+export interface Home {
+  readonly machine: string;
+  readonly boot: string | undefined;
+  /** The pid namespace. */
+  readonly namespace: string | undefined;
+  /** Where the kernel shows processes. @default "/proc" */
+  readonly proc?: string | undefined;
 }
 
-export function ownLife(): string {
-  const pid = process.pid;
-  return [bootId() ?? "", pid, startOf(pid) ?? "", randomBytes(6).toString("hex")].join("/");
+/** `machine`: the id that this node has instead of that of its system. */
+export function ownHome(machine: string = machineId()): Home {
+  return { machine, boot: textOf(BOOT_FILE), namespace: ownNamespace() };
 }
 
-/** Whether nothing is left of a process of this machine. `hasNoChildren`: it starts no other processes. */
-export function isLifeOver(life: string, hasNoChildren: boolean, boot: string | undefined = bootId()): boolean {
-  const [ofLife = "", pid = "", start = ""] = life.split("/");
-  if (ofLife === "" || boot === undefined || pid === "" || start === "") return false;
-  if (ofLife !== boot) return true;
-  return hasNoChildren && startOf(Number(pid)) !== start;
+export function ownLife({ machine, boot = "", namespace = "" }: Home): string {
+  const { pid } = process;
+  const nonce = randomBytes(6).toString("hex");
+  return [boot, pid, startOf(pid) ?? "", nonce, encodeURIComponent(machine), namespace].join("/");
+}
+
+/** Whether nothing is left of a process that had this life. `home`: where this process runs. `hasNoChildren`: that process started no others. */
+export function isLifeOver(life: string, home: Home, hasNoChildren: boolean): boolean {
+  const [boot = "", pid = "", start = "", , machine = "", namespace = ""] = life.split("/");
+  if (boot === "" || home.boot === undefined || machine !== encodeURIComponent(home.machine)) return false;
+  if (boot !== home.boot) return true;
+  if (!hasNoChildren || namespace === "" || namespace !== home.namespace) return false;
+  return pid !== "" && start !== "" && isGone(Number(pid), start, home.proc);
+}
+
+function isGone(pid: number, start: string, proc: string | undefined): boolean {
+  const found = startOf(pid, proc);
+  return found === undefined ? !isThere(pid) : found !== start;
+}
+
+/** The kernel answers this also for processes that /proc hides. */
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
 }
 
 /** When a process was started, in ticks since the boot. Undefined: there is no such process, or it cannot be looked at. */
-function startOf(pid: number): string | undefined {
-  const text = textOf(`/proc/${pid}/stat`);
+function startOf(pid: number, proc = "/proc"): string | undefined {
+  const text = textOf(`${proc}/${pid}/stat`);
   // The name of the program stands in brackets, and may hold anything.
   return text?.slice(text.lastIndexOf(")") + 2).split(" ")[19];
+}
+
+/** Undefined where the system has none, or where /proc shows the numbers of another namespace. */
+function ownNamespace(): string | undefined {
+  try {
+    return isProcOurs() ? /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function textOf(file: string): string | undefined {

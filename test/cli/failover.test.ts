@@ -58,6 +58,15 @@ describe("conclave failover", () => {
     expect(stderr).toContain("--to z: the configured servers are a, b");
   });
 
+  it(
+    "refuses --dry-run where there is nothing to choose: a pause with it would be taken for one",
+    PATIENT,
+    async () => {
+      const { code, stderr } = await run("pause", "--config", config({}), "--dry-run");
+      expect([code, stderr]).toEqual([2, expect.stringContaining("--dry-run: only for switchover")]);
+    },
+  );
+
   it("says of a file that is not JSON how to find the mistake, and shows nothing of it", PATIENT, async () => {
     const file = config({});
     writeFileSync(file, `{ "servers": { "a": "redis://u:secret@h:1",, } }`);

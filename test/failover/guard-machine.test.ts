@@ -4,6 +4,7 @@ import {
   type GuardInput,
   guardOf,
   type GuardState,
+  soughtBy,
   stepGuard,
 } from "../../src/failover/guard-machine.ts";
 import type { FailoverRecord, Step } from "conclave/failover";
@@ -41,6 +42,38 @@ function inWords(effect: GuardEffect): string {
       .filter((value) => typeof value === "string"),
   ].join(" ");
 }
+
+describe("a service that was started and does not answer", () => {
+  it("may get what it lacks from the primary of the record, also if that is another one than at the start", () => {
+    const post = new Post();
+    post.on({ type: "record", record: STEADY_A });
+    expect(soughtBy(post.state), "nothing was started").toBe(undefined);
+    post.on({ type: "begin" });
+    expect(soughtBy(post.state)).toBe("a");
+    post.on({ type: "record", record: record({ at: "repointing", from: "a", to: "b" }, "b") });
+    expect(soughtBy(post.state)).toBe("b");
+    post.on({ type: "started", life: 1 });
+    expect(soughtBy(post.state), "it answers").toBe(undefined);
+  });
+
+  it("may get it from nobody while a change is under way, nor from itself", () => {
+    const post = new Post();
+    post.on({ type: "begin" });
+    expect(soughtBy(post.state), "there is no record").toBe(undefined);
+    const changes: readonly Step[] = [
+      { at: "fencing", why: "down", from: "a", wish: undefined },
+      { at: "handing-over", from: "a", to: "b" },
+      { at: "choosing", why: "down", from: "a", wish: undefined, fencedBy: "seat" },
+      { at: "promoting", why: "down", from: "a", to: "b", position: 7, fencedBy: "seat" },
+    ];
+    for (const step of changes) {
+      post.on({ type: "record", record: record(step) });
+      expect(soughtBy(post.state), step.at).toBe(undefined);
+    }
+    post.on({ type: "record", record: record({ at: "steady" }, "me") });
+    expect(soughtBy(post.state)).toBe(undefined);
+  });
+});
 
 function replica(): Post {
   const post = new Post();

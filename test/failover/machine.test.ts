@@ -184,6 +184,48 @@ describe("a leader of the monitors", () => {
     expect(desk.see({ votes })).toEqual([]);
     const views: Views = { a: { is: "unknown" }, b: up("replica", 7), c: up("replica", 9) };
     expect(desk.on({ type: "surveyed", errand: desk.errand, views })).toEqual(["tell would-choose"]);
+    const fresh = new Desk({ isDryRun: true });
+    fresh.on({ type: "lead" });
+    expect(fresh.on({ type: "read", record: undefined })).toEqual(["tell waiting"]);
+  });
+
+  it("writes and orders nothing in a dry run, at whatever step it finds a group", () => {
+    const wish = { server: "b", isForced: false };
+    const steps: readonly FailoverRecord["step"][] = [
+      { at: "steady" },
+      { at: "fencing", why: "down", from: "a", wish },
+      { at: "handing-over", from: "a", to: "b" },
+      { at: "choosing", why: "down", from: "a", wish, fencedBy: "seat" },
+      { at: "promoting", why: "down", from: "a", to: "b", position: 7, fencedBy: "seat" },
+      { at: "repointing", from: "a", to: "b" },
+    ];
+    const orders = [
+      { id: "o1", kind: "switchover", to: "b", isForced: true },
+      { id: "o2", kind: "pause" },
+      { id: "o3", kind: "confirm", server: "a", epoch: 4 },
+      undefined,
+    ] as const;
+    // b is the primary in its seat, and everybody follows it: whoever leads goes on from each of the steps.
+    const views: Views = {
+      a: up("replica", 7, { follows: "b" }),
+      b: up("primary", 7, { history: "h2" }),
+      c: up("replica", 7, { follows: "b" }),
+    };
+    for (const step of steps)
+      for (const order of orders)
+        for (const hasGuards of [true, false]) {
+          const desk = leading(
+            { ...STEADY, primary: step.at === "repointing" ? "b" : "a", step },
+            { isDryRun: true, hasGuards },
+          );
+          desk.nowMs = 100_000;
+          const asked = [
+            ...desk.last,
+            ...desk.see({ views, order, holder: { server: "b", epoch: 4 }, votes: [vote("m1"), vote("m2")] }),
+            ...desk.on({ type: "tick" }),
+          ];
+          expect(asked.filter((word) => !word.startsWith("tell ") && word !== "survey")).toEqual([]);
+        }
   });
 });
 

@@ -1,5 +1,15 @@
 // A server of PostgreSQL that was killed in the middle of its promotion, before its new timeline had a history file: it starts again as a standby, and says that it has what it had before.
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  chownSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import pg from "pg";
@@ -68,6 +78,20 @@ async function started(name: string, follows?: string): Promise<ServerNode> {
   return node;
 }
 
+/** A backend lives on for a moment when its postmaster was killed, and PostgreSQL does not start beside it. Each of them works in the data folder. */
+async function isDown(name: string): Promise<void> {
+  const folder = path.join(base, name);
+  const isThere = (pid: string): boolean => {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === folder;
+    } catch {
+      return false; // it is gone
+    }
+  };
+  await expect.poll(() => readdirSync("/proc").filter(isThere), { timeout: 30_000 }).toEqual([]);
+  expect(homeIn(name).postmaster()).toBe(undefined);
+}
+
 async function linkTo(name: string): Promise<ServerLink> {
   return await replication.connect(servers[name] as ServerSpec);
 }
@@ -122,7 +146,7 @@ describe("a standby of PostgreSQL that could not be started", () => {
     await standby.kill();
     const before = await readControl(homeIn("b"));
     expect(before?.state).toBe("in archive recovery");
-    await expect.poll(() => homeIn("b").postmaster()).toBe(undefined);
+    await isDown("b");
     await prepare("b", "a", true);
     expect(await readControl(homeIn("b"))).toEqual(before);
     await started("b", "a");
@@ -147,12 +171,14 @@ async function isLevel(primary: string, standby: string): Promise<void> {
   second.close();
 }
 
-async function ask(name: string, text: string): Promise<void> {
+/** The first column of the first row. */
+async function ask(name: string, text: string): Promise<string> {
   const client = new pg.Client({ connectionString: servers[name]?.url });
   client.on("error", () => {});
   await client.connect();
-  await client.query(text);
+  const answers = [await client.query(text)].flat();
   await client.end();
+  return String(Object.values((answers.at(-1)?.rows[0] ?? {}) as object)[0]);
 }
 
 /** a was the primary; b is, on timeline 3, which it has begun before the last `writes` of a. */
@@ -165,7 +191,7 @@ async function twoPrimaries(end: "stop" | "kill", writes = "SELECT"): Promise<vo
   await standby.stop();
   await ask("a", `SET synchronous_commit = local; ${writes}`);
   await old[end]();
-  await expect.poll(() => homeIn("a").postmaster()).toBe(undefined);
+  await isDown("a");
   await started("b");
   await promoteWaitingFor("b", "a", 3);
 }
@@ -174,6 +200,44 @@ async function twoPrimaries(end: "stop" | "kill", writes = "SELECT"): Promise<vo
 function hears(): void {
   const [from, to] = ["b", "a"].map((name) => path.join(base, name, "pg_wal", "00000003.history"));
   copyFileSync(from ?? "", to ?? "");
+}
+
+/** b was told to become the primary, on timeline 3, and was killed. a has been the primary before, and is again, on timeline 4. */
+async function chosenInVain(dies: (b: ServerNode) => Promise<void>): Promise<void> {
+  const old = await started("a");
+  await promoted("a", 2);
+  const standby = await started("b", "a");
+  await ask("a", "CREATE TABLE rows (id int, text text); CHECKPOINT");
+  await isLevel("a", "b");
+  await standby.stop();
+  await dies(await started("b"));
+  for (const server of [old, ...running.slice(-1)]) await server.kill();
+  await Promise.all([isDown("a"), isDown("b")]);
+  await started("a");
+  await promoted("a", 4);
+}
+
+/** Its commits wait for nobody. */
+async function promoted(name: string, generation: number): Promise<void> {
+  const link = await linkTo(name);
+  expect(await link.promote({ generation, standbys: undefined })).toBe("done");
+  link.close();
+}
+
+/** Its guard starts it, hears that it has parted, stops it, takes it back, and starts it again. */
+async function isTakenBack(name: string, primary: string): Promise<void> {
+  const follows = async (): Promise<unknown> => {
+    await started(name);
+    const link = await linkTo(name);
+    const outcome = await link.follow(servers[primary] as ServerSpec);
+    link.close();
+    return outcome;
+  };
+  expect(await follows()).toBe("parted");
+  await running.at(-1)?.stop();
+  await isDown(name);
+  await prepare(name, primary, true);
+  expect(await follows()).toBe("done");
 }
 
 async function startsOrNot(name: string): Promise<"starts" | "ends"> {
@@ -244,8 +308,44 @@ describe("a server of PostgreSQL that has parted from its primary", () => {
     expect(await link.follow(servers["b"] as ServerSpec)).toBe("parted");
     link.close();
     await running.at(-1)?.kill();
-    await expect.poll(() => homeIn("a").postmaster()).toBe(undefined);
+    await isDown("a");
     await prepare("a", "b", true);
     await started("a", "b");
+  }, 120_000);
+});
+
+describe("a server of PostgreSQL whose promotion nobody has confirmed is taken back", () => {
+  it("when it was killed between the history of its timeline and the first write on it", async () => {
+    await chosenInVain(async (b) => {
+      const at = await ask("b", "SELECT pg_last_wal_replay_lsn()");
+      await b.kill();
+      const log = path.join(base, "b", "pg_wal");
+      const before = readFileSync(path.join(log, "00000002.history"), "utf8").trimEnd();
+      beginTimeline("b", 3);
+      writeFileSync(path.join(log, "00000003.history"), `${before}\n\n2\t${at}\tno recovery target specified\n`);
+      const { uid, gid } = statSync(log);
+      for (const file of readdirSync(log)) chownSync(path.join(log, file), uid, gid);
+    });
+    await isTakenBack("b", "a");
+    const link = await linkTo("b");
+    const followed = { is: "up", role: "replica", generation: 4, isLinked: true };
+    await expect.poll(() => link.view(), { timeout: 30_000 }).toMatchObject(followed);
+    link.close();
+  }, 120_000);
+
+  it("when it was killed with writes of its own, before its first checkpoint", async () => {
+    await chosenInVain(async (b) => {
+      const checkpointer = await ask("b", "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+      process.kill(Number(checkpointer), "SIGSTOP");
+      await promoted("b", 3);
+      await ask("b", SURPLUS);
+      process.kill(Number(checkpointer), "SIGKILL");
+      await b.kill();
+      expect((await readControl(homeIn("b")))?.reached).toMatchObject([{ timeline: 2 }, { timeline: 3 }]);
+    });
+    await isTakenBack("b", "a");
+    await ask("a", "INSERT INTO rows VALUES (1, 'of a')");
+    const texts = (): Promise<string> => ask("b", "SELECT string_agg(text, ',') FROM rows");
+    await expect.poll(texts, { timeout: 30_000 }).toBe("of a");
   }, 120_000);
 });

@@ -150,6 +150,7 @@ describe("failover of PostgreSQL", () => {
     expect(record.sync?.sets).toEqual([
       { primary, confirmations: 1, promotable: SERVERS.filter((name) => name !== primary) },
     ]);
+    await trio.steady();
     expect(await trio.order("switchover", "--dry-run")).toMatchObject({ is: "chosen" });
   }, 300_000);
 

@@ -202,6 +202,7 @@ describe("failover of Redis", () => {
       said: `${primary} is the primary`,
     });
     expect(await trio.order("resume")).toMatchObject({ isDone: true });
+    await trio.steady();
     expect(await trio.order("switchover", "--dry-run")).toMatchObject({ is: "chosen" });
   });
 

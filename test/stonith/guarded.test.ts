@@ -322,6 +322,16 @@ describe("a guarded election with a hardware watchdog", () => {
     await reader.close();
   });
 
+  it("does not begin the work of a term that ran out while it was being armed", async () => {
+    const [made, a] = machines();
+    dog.opensAfter(2 * dog.config.ttlMs);
+    const leading = a.lead();
+    await expect.poll(() => made.log.length, POLL).toBe(1);
+    expect(made.log).toEqual(["a in term 2"]);
+    a.stop();
+    await leading;
+  });
+
   it("feeds it only while the term is held; the next leader waits until it has reset the machine, and shoots nobody", async () => {
     const [made, a, b] = machines();
     void a.lead(true);

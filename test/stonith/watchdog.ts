@@ -1,4 +1,5 @@
 // Configurations of guarded elections in tests, and a hardware watchdog that is a file.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -29,6 +30,7 @@ class WatchdogOfTest {
     "the test",
   );
   #firing: NodeJS.Timeout | undefined;
+  #reader: ChildProcess | undefined;
 
   constructor() {
     const sys = path.join(this.folder, "sys", "watchdog0");
@@ -52,8 +54,18 @@ class WatchdogOfTest {
     }, 10);
   }
 
+  /** Whoever opens the device stands still for so long, with its whole process: nobody reads the pipe before that. */
+  opensAfter(ms: number): void {
+    clearInterval(this.#firing); // it reads the file, and a pipe would not answer
+    rmSync(this.#device);
+    execFileSync("mkfifo", [this.#device]);
+    const read = `sleep ${ms / 1000}; while [ -p "$1" ]; do cat "$1"; done`;
+    this.#reader = spawn("sh", ["-c", read, "reader", this.#device], { stdio: "ignore", detached: true });
+  }
+
   end(): void {
     clearInterval(this.#firing);
     rmSync(this.folder, { recursive: true, force: true });
+    if (this.#reader?.pid !== undefined) process.kill(-this.#reader.pid, "SIGKILL");
   }
 }

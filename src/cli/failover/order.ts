@@ -1,5 +1,5 @@
 // `conclave failover switchover|pause|resume|confirm`: an order to the leader of the monitors, and its answer.
-import { choiceNow, giveOrder, statusOf } from "../../failover/index.ts";
+import { giveOrder, statusOf, switchoverNow } from "../../failover/index.ts";
 import { createCandidate } from "../../index.ts";
 import { NO, UNKNOWN, UsageError, YES } from "../command.ts";
 import { abortAfter, readDuration, readFlags } from "../flags.ts";
@@ -21,8 +21,10 @@ export async function order(kind: "switchover" | "pause" | "resume", args: reado
   const wanted: Wanted = kind === "switchover" ? { kind, to: values.to, isForced: values.force } : { kind };
   return await withCandidate(values, async (candidate, setup) => {
     checkServer(setup, values.to);
-    return values["dry-run"]
-      ? await tellChoice(candidate, setup, values.json)
+    if (values["dry-run"] && wanted.kind !== "switchover")
+      throw new UsageError(`--dry-run: only for switchover; ${kind} moves no primary`);
+    return values["dry-run"] && wanted.kind === "switchover"
+      ? await tellChoice(candidate, setup, wanted, values.json)
       : await give(candidate, setup, wanted, values);
   });
 }
@@ -96,11 +98,16 @@ async function give(
   return answer.isDone ? YES : NO;
 }
 
-async function tellChoice(candidate: Looker, { config, replication }: FailoverSetup, isJson: boolean): Promise<number> {
+async function tellChoice(
+  candidate: Looker,
+  { config, replication }: FailoverSetup,
+  wanted: Parameters<typeof switchoverNow>[2],
+  isJson: boolean,
+): Promise<number> {
   const found = await statusOf(candidate, config, replication);
-  const choice = choiceNow(config, found);
+  const choice = switchoverNow(config, found, wanted);
   const said =
-    choice.is === "chosen" ? `${choice.server} would be chosen: ${choice.reason}` : `nobody: ${choice.reason}`;
+    choice.is === "chosen" ? `${choice.server} would be the primary: ${choice.reason}` : `nobody: ${choice.reason}`;
   process.stdout.write(isJson ? `${JSON.stringify(choice)}\n` : `${said}\n`);
   return choice.is === "chosen" ? YES : NO;
 }
