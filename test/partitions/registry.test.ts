@@ -11,7 +11,7 @@ import {
 } from "../../src/partitions/registry.ts";
 import { registryName } from "../../src/partitions/names.ts";
 import type { Registry } from "../../src/partitions/texts.ts";
-import { passesInvitations } from "../../src/stores/contract.ts";
+import { passesInvitations } from "conclave/stores/contract";
 import { closeAll, Floor } from "./floor.ts";
 
 afterEach(closeAll);
