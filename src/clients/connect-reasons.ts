@@ -38,7 +38,10 @@ function closedText(tls: TlsSettings | undefined, { scheme, closes }: ConnectWor
 export function wasClosed(cause: unknown): boolean {
   const code = codeOf(cause);
   return (
-    code === "ECONNRESET" || code === "EPIPE" || code.startsWith("ERR_HTTP2") || (cause instanceof Error && cause.message === "closed")
+    code === "ECONNRESET" ||
+    code === "EPIPE" ||
+    code.startsWith("ERR_HTTP2") ||
+    (cause instanceof Error && cause.message === "closed")
   );
 }
 
