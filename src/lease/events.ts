@@ -78,6 +78,7 @@ export type ConclaveEvent =
  * MEMORY_IN_PRODUCTION  a store inside this process, with NODE_ENV=production: every process elects its own leader
  * NOT_STARTED           `ifLeading` was called of an election that was never started in this process: its work does not run
  * PERMITS_DIFFER        another process was told a greater number of permits of this semaphore: more may hold one at once than this process was told
+ * STILL_WORKING         work that was told to stop has not settled long after: the term stays held, and nobody else leads, until it has
  * STARTED_ALREADY       `lead` or `campaign` of an election that was started: it waits until that is closed
  */
 export type WarningCode =
@@ -86,6 +87,7 @@ export type WarningCode =
   | "NOT_STARTED"
   | "PERMITS_DIFFER"
   | "STARTED_ALREADY"
+  | "STILL_WORKING"
   | "WAITS_FOR_ITSELF";
 
 /** What happens to a schedule. Slots are instants of UTC as ISO texts: `2026-11-16T03:00:00.000Z`. */
