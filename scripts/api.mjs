@@ -61,14 +61,17 @@ function entryOf(name, symbol) {
   return { name, kind: kindOf(declarations[0]), about, text: declarations.map(textOf).join("\n") };
 }
 
-/** The comment right above, as one line. @param {ts.Node} node */
+/** The comment right above, as one line; each item of a list in it is a line of its own. @param {ts.Node} node */
 function commentOf(node) {
   const comment = ts.getJSDocCommentsAndTags(node).findLast(ts.isJSDoc)?.getText() ?? "";
   return comment
     .replace(/^\/\*\*/, "")
     .replace(/\*\/$/, "")
     .replaceAll(/^\s*\*/gm, "")
-    .replaceAll(/\s+/g, " ")
+    .split(/\n(?=[ \t]*- )/)
+    .map((part) => part.replaceAll(/\s+/g, " ").trim())
+    .join("\n")
+    .replace(/\n(?=- )/, "\n\n")
     .trim();
 }
 

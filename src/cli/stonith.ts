@@ -24,7 +24,7 @@ Runs a guarded election: the next leader begins its work only when the machine o
     --why TEXT         the reason, for the history
     --node NODE        if nobody leads: campaign from this node, one of the configured ones, and carry the order out from here
     --dry-run          print whether NODE would be shot, with every reason for and against it, and order nothing
-  confirm NODE         tells the leader what you have seen and no device can say; the leader believes you. Without one of the flags below it prints what a confirmation means. Exit code 1 if nothing waits for a confirmation
+  confirm NODE         tells the leader what you have seen and no device can say; the leader believes you. It prints first what the confirmation means; on a terminal, without a flag, it asks for the name of the node. Exit code 1 if nothing waits for a confirmation
     --i-have-seen-that-it-is-off    NODE is off, or cut off from everything that the leader works on
     --no-shot-can-come              every process that had begun to shoot at NODE is dead: its ban may be lifted
     --it-is-on-again                NODE no longer counts as one of the nodes that are off

@@ -289,7 +289,8 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
     const warning = noteMemory(this.#store);
     if (warning !== undefined) this.#tell(warning);
     const { drainMs } = this.#settings;
-    return { runner, turns: new Turns(), id, drainMs, report, delivered: this.#delivered };
+    const tell: Arena["tell"] = (event) => this.#tell(event);
+    return { runner, turns: new Turns(), id, drainMs, report, tell, delivered: this.#delivered };
   }
 
   #report(error: ConclaveError, election: string): void {

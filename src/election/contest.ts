@@ -4,12 +4,14 @@
 //   HoldContest   for `campaign`, `tryCampaign` and `start` (hold-contest.ts): the user works on their own
 //
 // Work that was begun by `ifLeading` is a guest of the term, with either kind: the term is not settled before its guests are.
-import { ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
+import { ConclaveError, isWished, type LossReason, TermLostError } from "../base/errors.ts";
 import { textOfError } from "../base/harmless.ts";
 import { askedOnce } from "../base/outcome.ts";
 import type { Bid, Name, Token } from "../lease/exchange.ts";
+import type { ConclaveEvent } from "../lease/events.ts";
 import type { Contender } from "./contender.ts";
 import { HeldTerm } from "./held-term.ts";
+import { Reminder } from "./reminder.ts";
 import type { Runner } from "./runner.ts";
 import type { Hearsay, Turn, Turns } from "./turns.ts";
 
@@ -20,6 +22,7 @@ export interface Arena {
   readonly drainMs: number;
   /** Reports an error that cannot be thrown at a caller. */
   readonly report: (error: ConclaveError, election: Name) => void;
+  readonly tell: (event: ConclaveEvent) => void;
   /** Errors that were thrown at the caller that waited. The value is `false` where something still goes on trying. */
   readonly delivered: WeakMap<ConclaveError, boolean>;
 }
@@ -40,6 +43,7 @@ export abstract class Contest implements Contender {
   /** How many works of `ifLeading` run in the present term. The term is not settled before they are, because it is released only after its work (law 8). */
   protected guests = 0;
   #guestsGone: (() => void)[] = [];
+  readonly #reminder: Reminder;
   #turn: Turn | undefined;
   #stopWaiting: (() => void) | undefined;
   #resolveOver!: () => void;
@@ -47,6 +51,8 @@ export abstract class Contest implements Contender {
   constructor(arena: Arena, name: Name) {
     this.arena = arena;
     this.name = name;
+    const { runner, drainMs, tell } = arena;
+    this.#reminder = new Reminder({ name, drainMs, tell, timer: (afterMs, wake) => runner.timer(afterMs, wake) });
     this.over = new Promise((resolve) => (this.#resolveOver = resolve));
   }
 
@@ -117,10 +123,13 @@ export abstract class Contest implements Contender {
 
   ending(reason: LossReason): void {
     this.term?.abort(reason);
+    // A term that ends for another reason has a deadline, and work that goes on after that is told of as an overstay.
+    if (isWished(reason)) this.#reminder.begin(reason, () => this.isWorking());
   }
 
   lost(reason: LossReason): void {
     this.lostFor = reason;
+    this.#reminder.end();
     this.term?.abort(reason);
   }
 
@@ -150,6 +159,7 @@ export abstract class Contest implements Contender {
   }
 
   free(error?: ConclaveError): void {
+    this.#reminder.end();
     const turn = this.#turn;
     this.#turn = undefined;
     this.stopping = true; // from here on the name belongs to the next caller
@@ -162,6 +172,7 @@ export abstract class Contest implements Contender {
   protected stopSettled(): void {
     if (this.stopping) return this.settle();
     this.stopping = true;
+    this.#reminder.end();
     this.arena.runner.want({ type: "withdraw", name: this.name }, { type: "settle", name: this.name });
   }
 
@@ -171,7 +182,13 @@ export abstract class Contest implements Contender {
   }
 
   protected settle(): void {
+    this.#reminder.end();
     this.arena.runner.input({ type: "settle", name: this.name });
+  }
+
+  /** True if work that this code waits for runs in the present term. */
+  protected isWorking(): boolean {
+    return this.guests > 0;
   }
 
   /** Gives up with an error, if it has not been elected yet. */
@@ -235,6 +252,11 @@ export class WorkContest<R> extends Contest {
   fail(error: unknown): void {
     if (this.term === undefined) this.#verdict ??= { kind: "error", error };
     this.stop();
+  }
+
+  /** It is asked only before the term has settled. */
+  protected override isWorking(): boolean {
+    return true;
   }
 
   /** The work begins in a microtask of its own, because the work of one term must not run while the books of all terms are being changed. Works that begin together share a reading of the clocks. */

@@ -18,7 +18,9 @@ export function quietMsOf(keeper: KeeperOptions | undefined): number | undefined
 
 export function problemsOfKeeper(keeper: unknown, store: unknown, platform: string = process.platform): string[] {
   if (typeof keeper !== "object" || keeper === null)
-    return [`keeper ${show(keeper)} is not { effectsAreFenced: true } or { quietMs: … }`];
+    return [
+      `keeper ${show(keeper)} is not { effectsAreFenced: true } or { quietMs: … }: docs/KEEPER.md says which of them fits`,
+    ];
   const { place, rest } = { place: problemsHere(keeper, platform), rest: problemsOfStore(store, keeper) };
   return [...problemsOfWords(keeper), ...rest, ...place];
 }

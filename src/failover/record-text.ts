@@ -1,4 +1,4 @@
-// The texts that failover keeps in the store: the record, orders, votes, and the words of a guard in its seat. They are JSON, for people who read the store by hand. A text that cannot be read is refused: no decision is a guess.
+// The texts that failover keeps in the store: the record, orders, votes, and the words of a guard in its seat. They are JSON, for people who read the store by hand. A text that cannot be read is refused, so that nothing is decided by a guess.
 import { ConclaveError } from "../base/errors.ts";
 import { fieldsOf } from "../base/fields.ts";
 import { show } from "../base/show.ts";

@@ -73,12 +73,15 @@ export type ConclaveEvent =
   | { readonly type: "warning"; readonly code: WarningCode; readonly message: string; readonly election?: Name };
 
 /**
- * TWO_STORES            two candidates of this process stand for one name at different stores: each of them may have a leader
- * WAITS_FOR_ITSELF      a `lead` or `withLock` waits behind a term that this candidate holds or stands for by another call: it does not begin before that one has ended
- * MEMORY_IN_PRODUCTION  a store inside this process, with NODE_ENV=production: every process elects its own leader
- * NOT_STARTED           `ifLeading` was called of an election that was never started in this process: its work does not run
- * PERMITS_DIFFER        another process was told a greater number of permits of this semaphore: more may hold one at once than this process was told
- * STARTED_ALREADY       `lead` or `campaign` of an election that was started: it waits until that is closed
+ * What a warning is about.
+ *
+ * - `MEMORY_IN_PRODUCTION`: a store inside this process, with NODE_ENV=production: every process elects its own leader.
+ * - `NOT_STARTED`: `ifLeading` was called of an election that was never started in this process: its work does not run.
+ * - `PERMITS_DIFFER`: another process was told a greater number of permits of this semaphore: more may hold one at once than this process was told.
+ * - `STARTED_ALREADY`: `lead` or `campaign` of an election that was started: it waits until that is closed.
+ * - `STILL_WORKING`: work that was told to stop has not settled long after: the term stays held, and nobody else leads, until it has.
+ * - `TWO_STORES`: two candidates of this process stand for one name at different stores: each of them may have a leader.
+ * - `WAITS_FOR_ITSELF`: a `lead` or `withLock` waits behind a term that this candidate holds or stands for by another call: it does not begin before that one has ended.
  */
 export type WarningCode =
   | "TWO_STORES"
@@ -86,6 +89,7 @@ export type WarningCode =
   | "NOT_STARTED"
   | "PERMITS_DIFFER"
   | "STARTED_ALREADY"
+  | "STILL_WORKING"
   | "WAITS_FOR_ITSELF";
 
 /** What happens to a schedule. Slots are instants of UTC as ISO texts: `2026-11-16T03:00:00.000Z`. */

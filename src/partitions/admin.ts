@@ -25,13 +25,13 @@ export interface LeadStatus {
   /** Undefined: the partition was never assigned. */
   readonly member: string | undefined;
   readonly epoch: bigint | undefined;
-  /** assigned: to a session that is in its seat. revoked: its member is asked to stop. unled: nobody, or a session that is not in its seat. */
+  /** assigned: it belongs to a session that still holds its seat. revoked: its member was asked to stop. unled: it belongs to nobody, or to a session that has lost its seat. */
   readonly state: "assigned" | "revoked" | "unled";
 }
 
 export interface MemberStatus {
   readonly id: string;
-  /** A session is in its seat, and has said so. */
+  /** A session of the member holds a seat, and has written there that it is this member. */
   readonly isThere: boolean;
   readonly leads: number;
   readonly revoked: number;

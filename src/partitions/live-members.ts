@@ -1,7 +1,7 @@
 // Which members of a group without a controller seem to live: a look at the seats of its semaphore. A hint and no proof; two members may see different lists at one instant.
 //
-// Where the store judges, a seat whose holder is dead is shown as free. Where takers judge, it is shown as held until somebody takes it, and nobody may want it: so there a holder whose record has not
-// changed for a whole ttl counts as gone. A living one renews three times in that time.
+// Where the store judges, a seat whose holder is dead is shown as free. Where takers judge, it is shown as held until somebody takes it, which may never happen.
+// So there a holder whose record has not changed for a whole ttl counts as gone. A holder that lives renews its record three times in that time.
 import type { Clock } from "../base/clock.ts";
 import { isTaken, lookAtAll } from "../election/observe.ts";
 import { seatName } from "../election/permit.ts";

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type ConclaveEvent, createCandidate, elect, shutdownSignal } from "conclave";
 import { memory } from "conclave/stores/memory";
 import { postgres } from "conclave/stores/postgres";
+import { fakeStore } from "conclave/testing";
 
 const store = memory();
 const work = async (): Promise<number> => 1;
@@ -115,5 +116,58 @@ describe("a call that can never do anything is warned of, once", () => {
     await election.close();
     expect(await election.ifLeading(work)).toBeUndefined();
     expect(warnings()).toEqual([]);
+  });
+});
+
+describe("work that is told to stop and goes on is told of, once for each term, when its drain and five seconds are over", () => {
+  const said = (events: readonly ConclaveEvent[]): readonly string[] =>
+    events.flatMap((event) => (event.type === "warning" ? [event.code] : []));
+
+  it("of lead, where a loop over isHeld() never ends", async () => {
+    const fake = fakeStore();
+    const events: ConclaveEvent[] = [];
+    const election = elect("x", { store: fake, ttlMs: 10_000, drainMs: 1000, onEvent: (event) => events.push(event) });
+    let goOn: () => void = () => {};
+    void election.lead(() => new Promise<void>((resolve) => (goOn = resolve)));
+    await fake.advance(100);
+    const closed = election.close();
+    await fake.advance(5900);
+    expect(said(events)).toEqual([]);
+    await fake.advance(60_000);
+    expect(said(events)).toEqual(["STILL_WORKING"]);
+    expect(events.find(({ type }) => type === "warning")).toMatchObject({
+      election: "x",
+      message: expect.stringMatching(/^"x": the work was told to stop \(resigned\) 6\.0 s ago .*isLeading\(\)/),
+    });
+    goOn();
+    await fake.advance(100);
+    await closed;
+  });
+
+  it("of ifLeading, too; and not of work that settles in time, nor of a drain that nobody works in", async () => {
+    const fake = fakeStore();
+    const events: ConclaveEvent[] = [];
+    const candidate = createCandidate({
+      store: fake,
+      ttlMs: 10_000,
+      drainMs: 1000,
+      onEvent: (event) => events.push(event),
+    });
+    const [slow, quick, idle] = ["slow", "quick", "idle"].map((name) => candidate.election(name));
+    for (const election of [slow, quick, idle]) election?.start();
+    await fake.advance(100);
+    let goOn: () => void = () => {};
+    void slow?.ifLeading(() => new Promise<void>((resolve) => (goOn = resolve)));
+    void quick?.ifLeading(
+      (term) => new Promise<void>((resolve) => term.signal.addEventListener("abort", () => resolve())),
+    );
+    const closed = candidate.close({ drainMs: 20_000 });
+    await fake.advance(60_000);
+    expect(events.filter(({ type }) => type === "warning")).toMatchObject([
+      { code: "STILL_WORKING", election: "slow" },
+    ]);
+    goOn();
+    await fake.advance(100);
+    await closed;
   });
 });

@@ -1,5 +1,5 @@
-// One seed gives many streams: each part of a world draws from its own, so that the draws of one part do not shift those of another. That keeps a world recognisable while its faults are being shrunk
-// away.
+// One seed gives many streams: each part of a world draws from its own, so that the draws of one part do not shift those of another. So a world stays recognisable while the hunt
+// takes faults out of it.
 import { createRng, type Rng } from "../../base/rng.ts";
 
 const STREAMS = {

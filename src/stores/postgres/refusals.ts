@@ -58,12 +58,17 @@ function ofStatement(
   const option = schema === "conclave" ? "" : ` --schema ${schema}`;
   switch (code) {
     case "3F000":
+      return [
+        "STORE_UNSUPPORTED",
+        `${place} has no tables of conclave in schema "${schema}" (${text}). A candidate that starts makes them, unless createTables is false. Or run once, as their owner: npx conclave schema postgres${option} | psql "$DATABASE_URL"`,
+        false,
+      ];
     case "42883":
-      if (code === "42883" && !/\.(?:open|keep|claim|take|release|give|look|ask|write_memo|read_memos)\(/.test(text))
+      if (!/\.(?:open|keep|claim|take|release|give|look|ask|write_memo|read_memos)\(/.test(text))
         return foreign(text, place, schema);
       return [
         "STORE_UNSUPPORTED",
-        `${place} has no tables of conclave in schema "${schema}", or older ones (${text}). Run once, as its owner: npx conclave schema postgres${option} | psql "$DATABASE_URL"`,
+        `${place} has no tables of conclave in schema "${schema}", or those of an earlier version (${text}). Run once, as their owner: npx conclave schema postgres${option} | psql "$DATABASE_URL"`,
         false,
       ];
     case "42501":

@@ -7,7 +7,10 @@ import { enter, watch } from "./voting.ts";
 type Append = Extract<ToyMessage, { type: "APPEND" }>;
 type SnapshotMessage = Extract<ToyMessage, { type: "SNAPSHOT" }>;
 
-/** Returns whether the sender leads in this node's term. An older leader is told the newer term, in which it may lead by then: so it is not told its old round, which would confirm a read of the new term. */
+/**
+ * Returns whether the sender leads in this node's term. The answer to an older leader has the newer term, and that node may lead in the newer term by the time the answer arrives. So the answer leaves out the
+ * round that was asked for, which would confirm a read of the newer term.
+ */
 function heedsLeader(state: ToyState, from: NodeId, term: number, effects: ToyEffects): boolean {
   if (term < state.term) {
     sendWhenStored(state, from, { type: "APPENDED", term: state.term, round: 0, isMatch: false, upTo: 0 }, effects);
