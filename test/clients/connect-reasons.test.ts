@@ -87,7 +87,7 @@ describe.each(Object.entries(URLS))("%s", (_name, urlOf) => {
 describe("another kind of server", () => {
   it.each(["etcd", "zookeeper"])("%s: one that closes the connection at once may be one", async (store) => {
     expect(((await lookAt(URLS[store]?.(`127.0.0.1:${portOf(http)}`) ?? "")) as Refused).message).toMatch(
-      /closed the connection at once: .*it is stopping, another kind of server listens there, or it expects TLS \(then write \w+s:\/\/\)\./,
+      /closed the connection at once: .*it is stopping, .*another kind of server listens there, or it expects TLS \(then write \w+s:\/\/\)\./,
     );
   });
 
