@@ -69,7 +69,7 @@ async function onReal(raw) {
     const [server = "", ca = ""] = ["server", "certificate-authority"].map((key) => valueIn(config, key));
     raw["kubernetes"] = await ran.version();
     const place = {
-      name: `kubernetes (kube-apiserver ${raw["kubernetes"]})`,
+      name: `kubernetes (kube-apiserver ${String(raw["kubernetes"])})`,
       url: urlOf(ran.direct),
       bare: { server, ca: readFileSync(ca), token: ADMIN },
       count: () => countedBy(server),

@@ -157,7 +157,7 @@ export class KubernetesClient {
         try {
           resolve(this.#answerOf(response, said));
         } catch (error) {
-          reject(error as Error);
+          fail(error as Error);
         }
       };
       sent.on("error", (error) => fail(hasLeft() ? lost(error) : connectionError(this.access.server, error)));
