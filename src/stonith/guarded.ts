@@ -14,7 +14,7 @@ import { admitNode, refusalOfStore } from "./admission.ts";
 import { type StonithConfig, stonithPlanOf } from "./config.ts";
 import { FedWatchdog, type WatchdogFound, type WatchdogPlaces } from "./devices/watchdog.ts";
 import { GuardedTerm } from "./guarded-term.ts";
-import { type Home, isLifeOver, ownHome, ownLife } from "./life.ts";
+import { isLifeOver, ownHome, ownLife, type ProcessHome } from "./life.ts";
 import { Notebook } from "./notebook.ts";
 import {
   NOTES_KEY,
@@ -64,7 +64,7 @@ export class GuardedElection implements AsyncDisposable {
   readonly node: string;
   readonly #options: GuardedOptions;
   readonly #clock: Clock = nodeClock();
-  readonly #home: Home;
+  readonly #home: ProcessHome;
   readonly #life: string;
   readonly #candidate: Candidate;
   readonly #election: Election;

@@ -13,7 +13,7 @@ import { isProcOurs } from "../keeper/processes.ts";
 const BOOT_FILE = "/proc/sys/kernel/random/boot_id";
 
 /** Where a process runs, as far as the system says. */
-export interface Home {
+export interface ProcessHome {
   readonly machine: string;
   readonly boot: string | undefined;
   /** The pid namespace. */
@@ -23,18 +23,18 @@ export interface Home {
 }
 
 /** `machine`: the id that this node has instead of that of its system. */
-export function ownHome(machine: string = machineId()): Home {
+export function ownHome(machine: string = machineId()): ProcessHome {
   return { machine, boot: textOf(BOOT_FILE), namespace: ownNamespace() };
 }
 
-export function ownLife({ machine, boot = "", namespace = "" }: Home): string {
+export function ownLife({ machine, boot = "", namespace = "" }: ProcessHome): string {
   const { pid } = process;
   const nonce = randomBytes(6).toString("hex");
   return [boot, pid, startOf(pid) ?? "", nonce, encodeURIComponent(machine), namespace].join("/");
 }
 
 /** Whether nothing is left of a process that had this life. `home`: where this process runs. `hasNoChildren`: that process started no others. */
-export function isLifeOver(life: string, home: Home, hasNoChildren: boolean): boolean {
+export function isLifeOver(life: string, home: ProcessHome, hasNoChildren: boolean): boolean {
   const [boot = "", pid = "", start = "", , machine = "", namespace = ""] = life.split("/");
   if (boot === "" || home.boot === undefined || machine !== encodeURIComponent(home.machine)) return false;
   if (boot !== home.boot) return true;

@@ -189,6 +189,7 @@ async function twoPrimaries(end: "stop" | "kill", writes = "SELECT"): Promise<vo
   await ask("a", "CREATE TABLE rows (id int, text text); CHECKPOINT");
   await isLevel("a", "b");
   await standby.stop();
+  await isDown("b");
   await ask("a", `SET synchronous_commit = local; ${writes}`);
   await old[end]();
   await isDown("a");
@@ -210,6 +211,7 @@ async function chosenInVain(dies: (b: ServerNode) => Promise<void>): Promise<voi
   await ask("a", "CREATE TABLE rows (id int, text text); CHECKPOINT");
   await isLevel("a", "b");
   await standby.stop();
+  await isDown("b");
   await dies(await started("b"));
   for (const server of [old, ...running.slice(-1)]) await server.kill();
   await Promise.all([isDown("a"), isDown("b")]);

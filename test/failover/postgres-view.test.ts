@@ -101,7 +101,10 @@ describe("the texts of PostgreSQL", () => {
         { timeline: 3, position: 4_378_853_417 },
         { timeline: 4, position: 4_378_853_632 },
       ],
+      isCopy: false,
     });
+    expect(parseControl(`${text}Backup start location:                0/0\n`)?.isCopy).toBe(false);
+    expect(parseControl(`${text}Backup start location:                0/15007F8\n`)?.isCopy).toBe(true);
     const fresh = text.replace("1/5000100", "0/0");
     expect(parseControl(fresh)?.reached).toHaveLength(1);
     expect(parseControl("nothing")).toBeUndefined();

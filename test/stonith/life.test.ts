@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Home, isLifeOver, ownHome, ownLife } from "../../src/stonith/life.ts";
+import { type ProcessHome, isLifeOver, ownHome, ownLife } from "../../src/stonith/life.ts";
 
 const isLinux = process.platform === "linux";
 const HERE = ownHome("this machine");
-const ANOTHER_BOOT: Home = { ...HERE, boot: "another boot" };
+const ANOTHER_BOOT: ProcessHome = { ...HERE, boot: "another boot" };
 
 /** The life of a process that runs here, with other words at some places. */
 function life(words: { readonly pid?: number; readonly start?: string; readonly namespace?: string } = {}): string {
@@ -62,7 +62,7 @@ describe.runIf(isLinux)("what is left of a process of this machine", () => {
   it("is not known while /proc hides a process that the kernel knows, as with hidepid", async () => {
     const child = started("sleep", "60");
     const hidden = life({ pid: child.pid ?? 0, start: "1" });
-    const home: Home = { ...HERE, proc: "/nowhere" };
+    const home: ProcessHome = { ...HERE, proc: "/nowhere" };
     expect(isLifeOver(hidden, home, true)).toBe(false);
     child.kill("SIGKILL");
     await once(child, "exit");
