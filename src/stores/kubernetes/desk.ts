@@ -98,8 +98,8 @@ export class LeaseDesk {
  * change a field without a conflict. So where nobody but this client is noted, they are taken away, by a list with one empty entry; then the server makes none any more. Where others are noted, all stay.
  */
 function withoutNotes(lease: object): object {
-  const { metadata } = lease as Pick<Lease, "metadata">;
-  const { managedFields: noted = [] } = metadata;
+  const { metadata } = lease as Partial<Pick<Lease, "metadata">>;
+  const noted = metadata?.managedFields ?? [];
   const isOursAlone = noted.every(({ manager, operation }) => manager === USER_AGENT && operation === "Update");
   return noted.length > 0 && isOursAlone ? { ...lease, metadata: { ...metadata, managedFields: [{}] } } : lease;
 }
