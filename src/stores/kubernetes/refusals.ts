@@ -38,7 +38,7 @@ export function outcomeOf(error: unknown, namespace: string): Refused | Unknown 
 function forbidden(said: string, namespace: string): string {
   return / cannot \w+ resource /.test(said)
     ? `${said}. Apply once, as an administrator: ${grantCommand(namespace)}`
-    : `${said}. That is no missing right of the user: another rule of the cluster forbids it, such as a quota or an admission webhook`;
+    : `${said}. That is no missing right of the user: another rule of the cluster forbids it, such as a quota or an admission webhook.`;
 }
 
 /** Throws for a Lease that cannot be used for an election of ours. */
