@@ -5,7 +5,7 @@ import { monitor } from "./failover/monitor.ts";
 import { confirm, order } from "./failover/order.ts";
 import { status } from "./failover/status.ts";
 import { refuseVerb } from "./flags.ts";
-import { fit } from "./words.ts";
+import { fit } from "./help-text.ts";
 
 export const help: string = `usage: conclave failover VERB --config FILE [options]
 

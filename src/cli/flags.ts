@@ -1,7 +1,7 @@
 // Flags, read strictly: unknown flags are refused, and every value says its unit. `--help` is handled before this (main.ts).
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { UsageError } from "./command.ts";
-import { didYouMean, nearest } from "./words.ts";
+import { didYouMean, nearest } from "./help-text.ts";
 
 /** Like `parseArgs`, but refuses in one line, which names the flag that was perhaps meant. */
 export function readFlags<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {

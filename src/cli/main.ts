@@ -6,7 +6,7 @@ import { NOT_UNDERSTOOD, UNKNOWN, UsageError, YES } from "./command.ts";
 import { type CommandEntry, COMMANDS } from "./commands.ts";
 import { inFlags } from "./flags.ts";
 import { speakWarnings } from "./warnings.ts";
-import { didYouMean, fit, nearest } from "./words.ts";
+import { didYouMean, fit, nearest } from "./help-text.ts";
 
 function usage(): string {
   const width = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));

@@ -6,7 +6,7 @@ import { type Context, NO, NOT_UNDERSTOOD, UsageError, YES } from "./command.ts"
 import { readCount, readFlags, refuseVerb } from "./flags.ts";
 import { runPartitionsDemo } from "./partitions/demo.ts";
 import { chooseStore, missingFile, STORE_HELP } from "./store.ts";
-import { fit } from "./words.ts";
+import { fit } from "./help-text.ts";
 
 export const help: string = `usage: conclave partitions status GROUP [--leads] [--store URL] [--json]
        conclave partitions drain GROUP MEMBER

@@ -8,7 +8,7 @@ import {
   splitBrain,
 } from "../simulator/index.ts";
 import { stonithExercise } from "./sim-stonith.ts";
-import { fit } from "./words.ts";
+import { fit } from "./help-text.ts";
 
 export interface Exercise {
   readonly text: string;

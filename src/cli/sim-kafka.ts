@@ -1,7 +1,7 @@
 // `conclave sim kafka`: the story of Kafka's controller, told in messages and seconds (docs/KAFKA.md). Simulated time; the same arguments print the same bytes.
 import { type Cost, KAFKA_PLAN, type KafkaPlan, type KafkaRow, kafkaStories, parseMs } from "../simulator/index.ts";
 import { wholeNumber } from "./sim-options.ts";
-import { fit } from "./words.ts";
+import { fit } from "./help-text.ts";
 import { readFlags } from "./flags.ts";
 
 export const KAFKA_HELP: string = `kafka: how a cluster replaces its controller: the race for /controller, a queue, KRaft, conclave/partitions

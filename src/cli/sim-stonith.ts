@@ -1,6 +1,6 @@
 // `conclave sim exercise 5`: a STONITH mechanism for three nodes in a cloud, with its decision flow, played against an API that works, fails, hangs, lies, and is used too late.
 import { CLOUD_CASES, type CloudCase, type CloudPlay, formatEvent, playCloud } from "../simulator/index.ts";
-import { fit } from "./words.ts";
+import { fit } from "./help-text.ts";
 
 const FLOW = `
   a term is granted

@@ -21,7 +21,7 @@ import { LEASE_HELP, runLease } from "./sim-lease.ts";
 import { flagOf, readRequest, type SimRequest, wholeNumber } from "./sim-options.ts";
 import { tellRun } from "./sim-report.ts";
 import { tellSamples } from "./sim-swarm.ts";
-import { didYouMean, fit, nearest } from "./words.ts";
+import { didYouMean, fit, nearest } from "./help-text.ts";
 
 export const help: string = `usage: conclave sim PROTOCOL [options]
        conclave sim --hunt [NAME…] [--seed S] [--seeds N]

@@ -6,7 +6,7 @@ import { fence } from "./stonith/fence.ts";
 import { history } from "./stonith/history.ts";
 import { run as runCommand } from "./stonith/run.ts";
 import { status } from "./stonith/status.ts";
-import { fit } from "./words.ts";
+import { fit } from "./help-text.ts";
 
 export const help: string = `usage: conclave stonith VERB --config FILE [options]
 

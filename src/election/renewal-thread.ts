@@ -25,7 +25,7 @@ import { nodeClock } from "./clock.ts";
 import { exchange } from "./ask.ts";
 import { freshBeat } from "./fresh-beat.ts";
 import { plain, serveAt } from "./store-desk.ts";
-import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";
+import { SharedMemory, type ThreadData, type ToThread } from "./thread-messages.ts";
 
 class RenewalThread {
   readonly #store: Store;

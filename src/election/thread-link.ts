@@ -11,7 +11,7 @@ import type { Settings } from "../lease/settings.ts";
 import { helperPath } from "./helper-path.ts";
 import type { BeatNotes } from "./kept-store.ts";
 import { randomSeed } from "./nonce.ts";
-import { SharedMemory, type ThreadData, type ToThread } from "./thread-words.ts";
+import { SharedMemory, type ThreadData, type ToThread } from "./thread-messages.ts";
 
 /** How often the loop shows that it turns within `stallAfterMs`, and the longest time between two turns. */
 const TURNS_PER_STALL = 20;

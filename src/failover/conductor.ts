@@ -18,7 +18,7 @@ import type { Promotion, Replication, ServerLink, ServerSpec } from "./replicati
 import { mayShoot } from "./shots.ts";
 import type { PowerFence } from "./stonith.ts";
 import { mayTakeBack } from "./strays.ts";
-import type { FailoverEffect, FailoverInput, FailoverNews, FailoverPlan, FailoverState, Sight } from "./words.ts";
+import type { FailoverEffect, FailoverInput, FailoverNews, FailoverPlan, FailoverState, Sight } from "./state.ts";
 
 export interface ConductorOptions {
   readonly plan: FailoverPlan;

@@ -7,7 +7,7 @@ import { postgresReplication, problemOfPostgres } from "./postgres.ts";
 import { problemOfServer, redisReplication } from "./redis.ts";
 import type { Replication, ServerSpec } from "./replication.ts";
 import { problemsOfStonith, type StonithKey } from "./stonith-key.ts";
-import type { FailoverPlan, ShotRules } from "./words.ts";
+import type { FailoverPlan, ShotRules } from "./state.ts";
 
 /** The kind of servers of the group. */
 export type FailoverKind = "redis" | "postgres";

@@ -20,7 +20,7 @@ import type { Order } from "./orders.ts";
 import type { FailoverRecord, FencedBy } from "./record.ts";
 import { isOwn, openShot, problemsOf, withOutcome, withShot } from "./shots.ts";
 import { ignored, tell, tellOnce, write } from "./stepping.ts";
-import type { Acting, FailoverPlan, FenceReport, FailoverMoment, ShotRules, FailoverStepped } from "./words.ts";
+import type { Acting, FailoverPlan, FenceReport, FailoverMoment, ShotRules, FailoverStepped } from "./state.ts";
 
 /** `isDue`: the pause after an unsuccessful shot is over. */
 export function startFence(plan: FailoverPlan, acting: Acting, now: FailoverMoment, isDue: boolean): FailoverStepped {

@@ -30,4 +30,4 @@ export { type CheckedRules, type PowerFence, shotRulesOf } from "./stonith.ts";
 export type { StonithKey } from "./stonith-key.ts";
 export { strangerAt } from "./strangers.ts";
 export { enabledUnits, USUAL_UNITS } from "./units.ts";
-export type { ShotRules } from "./words.ts";
+export type { ShotRules } from "./state.ts";

@@ -31,7 +31,7 @@ import type {
   Sight,
   FailoverStepped,
   MonitorVote,
-} from "./words.ts";
+} from "./state.ts";
 import { yieldTerm } from "./yielding.ts";
 
 export const AWAY: FailoverState = { at: "away" };

@@ -5,7 +5,7 @@ import type { Views } from "./choice.ts";
 import type { GuardEvent } from "./guard.ts";
 import type { MonitorEvent } from "./monitor.ts";
 import type { FailoverRecord, Step } from "./record.ts";
-import type { FailoverNews } from "./words.ts";
+import type { FailoverNews } from "./state.ts";
 
 const STEPS: readonly Step["at"][] = ["steady", "fencing", "handing-over", "choosing", "promoting", "repointing"];
 

@@ -36,7 +36,7 @@ import {
 import type { FailoverRecord } from "./record.ts";
 import type { Replication, ServerLink, ServerSpec } from "./replication.ts";
 import type { PowerFence } from "./stonith.ts";
-import type { FailoverNews, Sight, MonitorVote } from "./words.ts";
+import type { FailoverNews, Sight, MonitorVote } from "./state.ts";
 import { troubleOf } from "./trouble.ts";
 
 /** Options of `Monitor`. */

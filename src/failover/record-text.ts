@@ -4,7 +4,7 @@ import { fieldsOf } from "../base/fields.ts";
 import { show } from "../base/show.ts";
 import type { Order } from "./orders.ts";
 import type { FailoverRecord } from "./record.ts";
-import type { MonitorVote } from "./words.ts";
+import type { MonitorVote } from "./state.ts";
 
 const VERSION = 1;
 

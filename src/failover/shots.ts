@@ -6,7 +6,7 @@ import { problemsOfShot, recentOf } from "../stonith/limits.ts";
 import { NO_RECORD, SAID_MAX, type StonithRecord } from "../stonith/record.ts";
 import type { Views } from "./choice.ts";
 import type { FailoverRecord, Shot } from "./record.ts";
-import type { FailoverPlan, FailoverMoment, ShotRules } from "./words.ts";
+import type { FailoverPlan, FailoverMoment, ShotRules } from "./state.ts";
 
 /** The shot at the machine that is being fenced now. Undefined if none was decided yet. */
 export function openShot({ step, epoch, shots = [] }: FailoverRecord): Shot | undefined {

@@ -1,6 +1,6 @@
 // The results from which every step of the leader's machine (machine.ts, fencing.ts) is made: nothing, a write, or news. Pure.
 import type { FailoverRecord } from "./record.ts";
-import type { Acting, FailoverNews, FailoverState, FailoverStepped } from "./words.ts";
+import type { Acting, FailoverNews, FailoverState, FailoverStepped } from "./state.ts";
 
 export function ignored(state: FailoverState): FailoverStepped {
   return { state, effects: [] };

@@ -3,7 +3,7 @@ import { invalidConfig } from "../base/errors.ts";
 import { type LoadedConfig, stonithPlanOf } from "../stonith/config.ts";
 import type { Shooter } from "../stonith/shooter.ts";
 import type { FailoverConfig } from "./config.ts";
-import type { ShotRules } from "./words.ts";
+import type { ShotRules } from "./state.ts";
 
 /** Powers the machines of servers off, and verifies that they are off. */
 export interface PowerFence {

@@ -12,7 +12,7 @@
 // has started closes all other connections right before it is promoted (redis.ts), so that an order which was sent before never arrives. A connection that is opened after that shows in step 1 what the process is by then.
 import type { View } from "./choice.ts";
 import type { FailoverRecord } from "./record.ts";
-import type { Acting, FailoverEffect, FailoverPlan, Sight, FailoverStepped } from "./words.ts";
+import type { Acting, FailoverEffect, FailoverPlan, Sight, FailoverStepped } from "./state.ts";
 
 /** True if the record names a primary that was seen, and no change is under way. */
 export function isSettled({ primary, step }: FailoverRecord): boolean {

@@ -1,7 +1,7 @@
 // The facts that the record must contain before a server can become writable: the standbys that may confirm its commits, the number of what it writes, and the history that it begins from. Pure parts of machine.ts.
 import type { Views } from "./choice.ts";
 import { type FailoverRecord, type Step, withHistory } from "./record.ts";
-import type { FailoverPlan } from "./words.ts";
+import type { FailoverPlan } from "./state.ts";
 
 /** SAFETY: before `to` can take a commit, the record says which servers may confirm one. The guard of `to` names those and no others to its server. A server that is never promoted confirms nothing. */
 export function withSet({ confirmations, servers }: FailoverPlan, record: FailoverRecord, to: string): FailoverRecord {

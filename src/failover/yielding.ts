@@ -9,7 +9,7 @@
 import { choose, type Views } from "./choice.ts";
 import type { FailoverRecord } from "./record.ts";
 import { ignored, tell, writeAndYield } from "./stepping.ts";
-import type { Acting, FailoverPlan, FailoverMoment, FailoverStepped } from "./words.ts";
+import type { Acting, FailoverPlan, FailoverMoment, FailoverStepped } from "./state.ts";
 
 /** The pause is doubled at most this many times. */
 const DOUBLINGS_MAX = 5;

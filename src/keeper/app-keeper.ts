@@ -31,7 +31,7 @@ import { monotonicMs } from "./monotonic.ts";
 import { lookAt, type ProcessId } from "./processes.ts";
 import { leaveStderr, shareStderr } from "./stderr.ts";
 import { executeWill, WILL_TIMEOUT_MS } from "./will.ts";
-import type { FromAppKeeper, ToAppKeeper } from "./words.ts";
+import type { FromAppKeeper, ToAppKeeper } from "./messages.ts";
 
 const FIRST_LIFE = 3;
 /** This process ends less than ten seconds after its app. */

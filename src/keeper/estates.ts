@@ -1,7 +1,7 @@
 // What an app has at its stores, as its keeper knows it. The app tells of everything that it may have written at a store before it sends the request
 // (election/kept-store.ts). So this list may name too much, which does no harm (will.ts), and misses nothing that was told.
 import { asBid, type Session, type Will } from "../stores/contract.ts";
-import type { KeptHold, KeptSession, ToAppKeeper } from "./words.ts";
+import type { KeptHold, KeptSession, ToAppKeeper } from "./messages.ts";
 
 /** One session of the app. */
 export interface SessionEstate {

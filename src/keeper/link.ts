@@ -11,7 +11,7 @@ import { strike } from "./estates.ts";
 import { readLines } from "./lines.ts";
 import { keeperEnvironment } from "./mark.ts";
 import type { ProcessId } from "./processes.ts";
-import type { FromAppKeeper, KeptHold, KeptSession, ToAppKeeper } from "./words.ts";
+import type { FromAppKeeper, KeptHold, KeptSession, ToAppKeeper } from "./messages.ts";
 
 /** A descriptor that rivals watch (`ShowsLife`). */
 export interface LifeDescriptor {

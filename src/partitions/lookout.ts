@@ -9,7 +9,7 @@ import type { StoredMemo, Name, Seat, Store } from "../stores/contract.ts";
 import type { Request } from "../lease/state.ts";
 import { sessionRef } from "./chunk.ts";
 import type { SeatedMember } from "./controller.ts";
-import { markOf } from "./mark.ts";
+import { digestOf } from "./bid-digest.ts";
 import { MEMBER_KEY, memberName, reserved } from "./names.ts";
 import { parseStatement } from "./texts.ts";
 
@@ -65,7 +65,7 @@ export class MemberLookout {
         const memo = await this.#statementOf(id, token, doubted.has(id));
         if (memo === undefined) return;
         const { weight, zone, acks } = parseStatement(memo.value);
-        members.push({ session: sessionRef(id, token, markOf(memo.token.bid)), weight, zone, acks });
+        members.push({ session: sessionRef(id, token, digestOf(memo.token.bid)), weight, zone, acks });
       }),
     );
     return { members, granted };

@@ -13,7 +13,7 @@ import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import { parseChunk, sessionRef } from "./chunk.ts";
 import { type Ack, createMember, type MemberEffect, type MemberInput, type MemberState, stepMember } from "./member.ts";
-import { markOf } from "./mark.ts";
+import { digestOf } from "./bid-digest.ts";
 import { chunkKey, INDEX_KEY, MEMBER_KEY, reserved } from "./names.ts";
 import { LedPartition, type PartitionTerm } from "./partition-term.ts";
 import { epochDomain, type Revision } from "./revision.ts";
@@ -102,7 +102,7 @@ export class MemberHost {
       throw new ConclaveError("CONFIG_INVALID", message);
     }
     this.#domain = epochDomain(domain, group);
-    this.#machine ??= createMember(sessionRef(id, term.token.value, markOf(term.token.bid)), chunkSize);
+    this.#machine ??= createMember(sessionRef(id, term.token.value, digestOf(term.token.bid)), chunkSize);
     return this.#machine;
   }
 

@@ -8,7 +8,7 @@ import { defaultMaxOff } from "./limits.ts";
 import type { Watchdog } from "./record.ts";
 import type { Patience } from "./runner.ts";
 import { type DeviceSpec, isFields, problemsOfSpec, secretsOf } from "./specs.ts";
-import type { StonithPlan } from "./words.ts";
+import type { StonithPlan } from "./state.ts";
 
 /** One configured node. */
 export interface NodeConfig {

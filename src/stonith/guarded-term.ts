@@ -25,7 +25,7 @@ import type {
   StonithPlan,
   StonithSight,
   StonithState,
-} from "./words.ts";
+} from "./state.ts";
 
 export interface GuardedTermOptions {
   readonly plan: StonithPlan;

@@ -29,7 +29,7 @@ import {
 import { NO_RECORD, type Stint } from "./record.ts";
 import type { Shooter } from "./shooter.ts";
 import { isStranger, strangersIn } from "./strangers.ts";
-import type { Notes, StonithNews, StonithPlan, StonithSight } from "./words.ts";
+import type { Notes, StonithNews, StonithPlan, StonithSight } from "./state.ts";
 
 /** Options of `guardedElection`. */
 export interface GuardedOptions {

@@ -32,4 +32,4 @@ export type { HistoryEntry, Intent, Stint, StonithRecord } from "./record.ts";
 export { type Patience, DeviceRunner, type ShotNews, type ShotReport, type ShotRequest } from "./runner.ts";
 export type { Shooter } from "./shooter.ts";
 export type { SecretSource } from "./secrets.ts";
-export type { StonithNews } from "./words.ts";
+export type { StonithNews } from "./state.ts";

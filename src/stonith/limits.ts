@@ -3,7 +3,7 @@
 // STONITH that runs wild is an outage of its own. So there is a limit to how many nodes are off at one time, and a limit to how often a shot is decided. A node is never shot if the store
 // would lose its quorum with it: without the store nobody could be elected, and no ban could be lifted.
 import { intentAgainst, type StonithRecord } from "./record.ts";
-import type { StonithMoment, StonithPlan } from "./words.ts";
+import type { StonithMoment, StonithPlan } from "./state.ts";
 
 /** So many nodes may be off that a majority of the configured nodes stays on; one in a cluster of two. */
 export function defaultMaxOff(members: readonly string[]): number {

@@ -63,7 +63,7 @@ import type {
   StonithSight,
   StonithState,
   StonithStepped,
-} from "./words.ts";
+} from "./state.ts";
 
 export const AWAY: StonithState = { at: "away" };
 const NOTHING_SEEN: StonithSight = { notes: { settled: [], gone: [] }, order: undefined, foreign: [] };

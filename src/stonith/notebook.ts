@@ -10,7 +10,7 @@ import { nap } from "../election/nap.ts";
 import type { Term } from "../election/term.ts";
 import { hasStint } from "./record.ts";
 import { formatNotes, NOTES_KEY, notesOf, parseNotes } from "./record-text.ts";
-import type { Notes } from "./words.ts";
+import type { Notes } from "./state.ts";
 
 /** How many notes of each kind are kept. Older ones have been read long ago; if not, their loss costs time. */
 const NOTES_MAX = 30;

@@ -15,7 +15,7 @@ import {
   SAID_MAX,
 } from "./record.ts";
 import { closedOff, historyLine, openIntent } from "./steps.ts";
-import type { Leading, StonithMoment, StonithPlan } from "./words.ts";
+import type { Leading, StonithMoment, StonithPlan } from "./state.ts";
 
 export type StonithOrder =
   | (OrderHead & { readonly kind: "fence"; readonly why: string })

@@ -5,7 +5,7 @@ import { fieldsOf } from "../base/fields.ts";
 import { show } from "../base/show.ts";
 import type { StonithOrder } from "./orders.ts";
 import type { Stint, StonithRecord } from "./record.ts";
-import type { Notes } from "./words.ts";
+import type { Notes } from "./state.ts";
 
 const VERSION = 1;
 

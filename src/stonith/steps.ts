@@ -17,7 +17,7 @@ import {
   SAID_MAX,
 } from "./record.ts";
 import { recentOf } from "./limits.ts";
-import type { Leading, StonithMoment, StonithPlan } from "./words.ts";
+import type { Leading, StonithMoment, StonithPlan } from "./state.ts";
 
 export function historyLine(
   me: Stint,

@@ -16,7 +16,7 @@ import {
   type Store,
   type Will,
 } from "../stores/contract.ts";
-import type { Estate } from "./keeper-words.ts";
+import type { Estate } from "./keeper-messages.ts";
 
 export interface Witness<S extends Store> {
   readonly store: S;

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { helperPath } from "../election/helper-path.ts";
 import type { Cell } from "./cell.ts";
-import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
+import type { Estate, FromKeeper, ToKeeper } from "./keeper-messages.ts";
 import { readLines } from "../keeper/lines.ts";
 import { identify, isProcOurs, type ProcessId } from "../keeper/processes.ts";
 import type { Instants } from "./schedule.ts";

@@ -17,7 +17,7 @@ import type { Reading } from "../base/clock.ts";
 import { nodeClock } from "../election/clock.ts";
 import { type Cell, followCell, isEmpty, killCell, livesIn, terminateCell } from "./cell.ts";
 import { discard } from "./cgroup.ts";
-import type { Estate, FromKeeper, ToKeeper } from "./keeper-words.ts";
+import type { Estate, FromKeeper, ToKeeper } from "./keeper-messages.ts";
 import { readLines } from "../keeper/lines.ts";
 import { isGone, type ProcessId } from "../keeper/processes.ts";
 import { type Instants, isPast, later, msUntil } from "./schedule.ts";

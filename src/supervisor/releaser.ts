@@ -7,7 +7,7 @@
 import { asBid, type Store, type Will } from "../stores/contract.ts";
 import { openStore, readyStore } from "../drivers/open-store.ts";
 import { executeWill, WILL_TIMEOUT_MS } from "../keeper/will.ts";
-import type { Estate } from "./keeper-words.ts";
+import type { Estate } from "./keeper-messages.ts";
 
 /** The modules that drivers load with their first request. They are loaded while this process stands by, so that nobody waits for them. */
 const ASKED_FIRST = ["node:crypto", "node:http", "node:https", "node:net", "node:tls"] as const;

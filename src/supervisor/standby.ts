@@ -3,7 +3,7 @@
 // If its keeper dies, its input ends, and it exits. Uses built-ins only, as the keeper does.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
-import type { Estate } from "./keeper-words.ts";
+import type { Estate } from "./keeper-messages.ts";
 
 /** How long the will may take: after that nobody gains by it. */
 const RELEASE_WITHIN_MS = 10_000;

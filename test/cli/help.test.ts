@@ -1,7 +1,7 @@
 // What the command line says when it is asked for help, or mistyped.
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
-import { fit, nearest } from "../../src/cli/words.ts";
+import { fit, nearest } from "../../src/cli/help-text.ts";
 import { CommandLine } from "./command.ts";
 
 const cli = new CommandLine();

@@ -10,7 +10,7 @@ import type {
   FailoverState,
   Sight,
   MonitorVote,
-} from "../../src/failover/words.ts";
+} from "../../src/failover/state.ts";
 
 export const PLAN: FailoverPlan = {
   monitors: ["m1", "m2", "m3"],

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { FailoverRecord, Shot, ShotRules, Views } from "conclave/failover";
 import { mayShoot } from "../../src/failover/shots.ts";
-import type { FailoverPlan } from "../../src/failover/words.ts";
+import type { FailoverPlan } from "../../src/failover/state.ts";
 import { ALL_UP, type Desk, leading, STEADY, up, vote } from "./desk.ts";
 
 const RULES: ShotRules = {

@@ -7,7 +7,7 @@ import { nodeClock } from "../../src/election/clock.ts";
 import { writeReservedMemo } from "../../src/election/memo.ts";
 import { Conductor } from "../../src/failover/conductor.ts";
 import { formatRecord, RECORD_KEY } from "../../src/failover/record-text.ts";
-import type { FailoverNews } from "../../src/failover/words.ts";
+import type { FailoverNews } from "../../src/failover/state.ts";
 import { ALL_UP, leading, PLAN, STEADY, up, vote } from "./desk.ts";
 
 const STRAY: Views = { ...ALL_UP, b: up("primary", 9, { history: "its own" }) };

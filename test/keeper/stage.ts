@@ -5,7 +5,7 @@ import path from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { identify, type ProcessId } from "../../src/keeper/processes.ts";
-import type { ToAppKeeper } from "../../src/keeper/words.ts";
+import type { ToAppKeeper } from "../../src/keeper/messages.ts";
 import { bundle, root } from "../support/bundle.ts";
 import { happens, Stage, until } from "../supervisor/stage.ts";
 

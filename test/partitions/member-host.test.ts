@@ -4,7 +4,7 @@ import type { Election } from "conclave";
 import { fakeTerm } from "conclave/testing";
 import { nodeClock } from "../../src/election/clock.ts";
 import { type Chunk, formatChunk, sessionRef } from "../../src/partitions/chunk.ts";
-import { markOf } from "../../src/partitions/mark.ts";
+import { digestOf } from "../../src/partitions/bid-digest.ts";
 import { MemberHost } from "../../src/partitions/member-host.ts";
 import { formatIndex, parseStatement } from "../../src/partitions/texts.ts";
 
@@ -27,7 +27,7 @@ it.each(ORDERS)(
   "the last statement says that everything has stopped: %s, and %d steps later the other comes",
   async (first, apart) => {
     const term = fakeTerm();
-    const session = sessionRef("m", term.token.value, markOf(term.token.bid));
+    const session = sessionRef("m", term.token.value, digestOf(term.token.bid));
     const chunk = (n: number, isRevoked: boolean): Chunk => {
       const [epoch, revision] = [1, n].map((count) => ({ term: BY, n: count })) as [
         Chunk["revision"],

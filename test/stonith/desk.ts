@@ -12,7 +12,7 @@ import type {
   StonithPlan,
   StonithSight,
   StonithState,
-} from "../../src/stonith/words.ts";
+} from "../../src/stonith/state.ts";
 
 export const PLAN: StonithPlan = {
   node: "b",

@@ -6,7 +6,7 @@ import path from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, it } from "vitest";
-import type { Estate, ToKeeper } from "../../src/supervisor/keeper-words.ts";
+import type { Estate, ToKeeper } from "../../src/supervisor/keeper-messages.ts";
 import { identify, type ProcessId } from "../../src/keeper/processes.ts";
 import { later } from "../../src/supervisor/schedule.ts";
 import { happens, isGone, kill, Stage, until } from "./stage.ts";

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { sqlite } from "conclave/stores/sqlite";
 import { judgeLog } from "conclave/testing";
 import { afterAll, expect, it } from "vitest";
-import type { Estate } from "../../src/supervisor/keeper-words.ts";
+import type { Estate } from "../../src/supervisor/keeper-messages.ts";
 import { call, claim, hold, open } from "../stores/moves.ts";
 import { isGone, nowMs, Stage, until } from "./stage.ts";
 

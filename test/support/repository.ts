@@ -91,6 +91,6 @@ export const NOT_A_DRIVER = [
   "src/stores/mailbox.ts",
   "src/stores/mark.ts",
   "src/stores/memos.ts",
-  "src/stores/turns.ts",
+  "src/stores/few-at-once.ts",
   "src/stores/watched.ts",
 ];

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Relay } from "./relay.ts";
-import { type DemoMember, nowMs, type MemberMessage } from "./words.ts";
+import { type DemoMember, nowMs, type MemberMessage } from "./messages.ts";
 
 export class Hand {
   readonly id: string;

@@ -14,7 +14,7 @@ import { chooseStore } from "../store.ts";
 import { Hand } from "./crew.ts";
 import { judgePartitions, type PartitionsVerdict } from "./judge.ts";
 import { Relay, whyNoRelay } from "./relay.ts";
-import { demoGroup, nowMs } from "./words.ts";
+import { demoGroup, nowMs } from "./messages.ts";
 
 const BLOCK_MS = 400;
 const ANSWERS_WITHIN_MS = 10_000;

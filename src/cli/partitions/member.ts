@@ -6,7 +6,7 @@ import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { joinPartitions, type PartitionTerm } from "../../partitions/index.ts";
 import { openStore, requireFenced } from "../../index.ts";
-import { type DemoMember, noteEveryMs, nowMs, type MemberMessage } from "./words.ts";
+import { type DemoMember, noteEveryMs, nowMs, type MemberMessage } from "./messages.ts";
 
 const STDOUT = 1;
 const CONTROLS_EVERY_MS = 200;

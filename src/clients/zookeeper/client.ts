@@ -9,7 +9,7 @@ import { ZooKeeperConnection } from "./connection.ts";
 import { ZooKeeperError } from "./errors.ts";
 import type { Connect, Connected } from "./messages.ts";
 import { explained } from "./reasons.ts";
-import { askWord } from "./words.ts";
+import { askWord } from "./four-letter-words.ts";
 import { type Opener, ZooKeeperSession } from "./session.ts";
 
 export class ZooKeeperClient {

@@ -3,7 +3,7 @@ import { connectReason, type ConnectWords, wasClosed } from "../connect-reasons.
 import type { StopSignal } from "../stop-signal.ts";
 import { type Endpoint, nameOf, type TlsSettings } from "../url-parts.ts";
 import { ZooKeeperError } from "./errors.ts";
-import { askWord } from "./words.ts";
+import { askWord } from "./four-letter-words.ts";
 
 const FULL = "it has as many connections from this address as it allows (maxClientCnxns)";
 

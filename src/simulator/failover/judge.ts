@@ -1,6 +1,6 @@
 // The judge of a world of failovers. It does not know how the promises are kept. It sees in true time which services are writable, which writes they have, what clients were told, and which records the
 // store applied.
-import type { FailoverPlan } from "../../failover/words.ts";
+import type { FailoverPlan } from "../../failover/state.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
 import { Judge } from "../kernel/judge.ts";
 import type { SimService } from "./service.ts";

@@ -6,7 +6,7 @@ import { AWAY, stepFailover, wakeAtMs } from "../../failover/machine.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
 import { mayShoot } from "../../failover/shots.ts";
 import { mayTakeBack } from "../../failover/strays.ts";
-import type { FailoverEffect, FailoverInput, FailoverState } from "../../failover/words.ts";
+import type { FailoverEffect, FailoverInput, FailoverState } from "../../failover/state.ts";
 import type { SeatHolder } from "../kernel/seat.ts";
 import { FailoverProcess, type SeatName } from "./process.ts";
 

@@ -1,5 +1,5 @@
 // The data beside the seats in the store of a world of failovers: the record, which only the term in the leader's seat can write, and votes that expire.
-import type { MonitorVote } from "../../failover/words.ts";
+import type { MonitorVote } from "../../failover/state.ts";
 import type { FailoverRecord } from "../../failover/record.ts";
 import type { SightReports } from "../../failover/yielding.ts";
 import { type ModelMemo, type MemoAnswer, type ModelMemoWrite, writeMemo } from "../kernel/memo.ts";

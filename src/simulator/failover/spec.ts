@@ -1,6 +1,6 @@
 // A world of failovers, drawn from one seed: the number of monitors and servers, the way of fencing, the answers of the store and the network, and the faults.
 import { createRng, nextBetween, nextChance, nextInteger, nextOf } from "../../base/rng.ts";
-import type { FailoverPlan, ShotRules } from "../../failover/words.ts";
+import type { FailoverPlan, ShotRules } from "../../failover/state.ts";
 import type { Step } from "../../failover/record.ts";
 import { describeSeatFault, drawSeatFaults, type SeatFault, type SeatSpec } from "../kernel/seat-spec.ts";
 

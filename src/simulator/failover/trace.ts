@@ -1,7 +1,7 @@
 // The events in a world of failovers, as typed values, and each as a line to read.
 import type { GuardInput, GuardState } from "../../failover/guard-machine.ts";
 import type { Step } from "../../failover/record.ts";
-import type { FailoverNews } from "../../failover/words.ts";
+import type { FailoverNews } from "../../failover/state.ts";
 import type { FailoverFaultKind } from "./spec.ts";
 
 /** An event in a world of failovers. */

@@ -9,7 +9,7 @@ import type {
   StonithNews,
   StonithPlan,
   StonithState,
-} from "../../stonith/words.ts";
+} from "../../stonith/state.ts";
 import type { MemoAnswer } from "../kernel/memo.ts";
 import type { SeatHolder } from "../kernel/seat.ts";
 import { SeatProcess } from "../kernel/seat-process.ts";

@@ -3,7 +3,7 @@
 import { nextBetween, nextChance, nextOf } from "../../base/rng.ts";
 import { mayShoot } from "../../stonith/machine.ts";
 import { isSameStint } from "../../stonith/record.ts";
-import type { Ended, StonithEffect } from "../../stonith/words.ts";
+import type { Ended, StonithEffect } from "../../stonith/state.ts";
 import type { Aim } from "./judge.ts";
 import { SimAgent } from "./machine-room.ts";
 import type { MemberTerm, SimMember } from "./member.ts";

@@ -1,7 +1,7 @@
 // A world of STONITH, drawn from one seed: the number of nodes, which of them have a device, a watchdog or a server of the store, the behaviour of devices and of the store, and the faults.
 import { createRng, nextBetween, nextChance, nextOf } from "../../base/rng.ts";
 import { defaultMaxOff } from "../../stonith/limits.ts";
-import type { StonithPlan } from "../../stonith/words.ts";
+import type { StonithPlan } from "../../stonith/state.ts";
 import { describeSeatFault, drawSeatFaults, type SeatFault, type SeatSpec } from "../kernel/seat-spec.ts";
 
 /** The result of an order to power a machine off. */

@@ -1,6 +1,6 @@
 // The store of a world of STONITH: one seat, memos beside it that only the term in the seat can write, bans, and notes. A banned node is granted nothing, and nothing is accepted from it.
 import type { StonithRecord } from "../../stonith/record.ts";
-import type { Notes } from "../../stonith/words.ts";
+import type { Notes } from "../../stonith/state.ts";
 import { type ModelMemo, type MemoAnswer, type ModelMemoWrite, writeMemo } from "../kernel/memo.ts";
 import { SimSeat } from "../kernel/seat.ts";
 

@@ -1,6 +1,6 @@
 // The events in a world of STONITH, as typed values, and each as a line to read.
 import type { Stint } from "../../stonith/record.ts";
-import type { StonithNews } from "../../stonith/words.ts";
+import type { StonithNews } from "../../stonith/state.ts";
 import type { DeviceFate, StonithFaultKind } from "./spec.ts";
 
 /** An event in a world of STONITH. */

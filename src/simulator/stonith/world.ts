@@ -2,7 +2,7 @@
 import { nextBetween, nextChance } from "../../base/rng.ts";
 import { isSameStint, type Stint, type StonithRecord } from "../../stonith/record.ts";
 import type { StonithOrder } from "../../stonith/orders.ts";
-import type { StonithSight } from "../../stonith/words.ts";
+import type { StonithSight } from "../../stonith/state.ts";
 import type { MemoAnswer, ModelMemoWrite } from "../kernel/memo.ts";
 import type { SeatHolder } from "../kernel/seat.ts";
 import { SeatWorld } from "../kernel/seat-world.ts";

@@ -16,7 +16,7 @@ import type { Hold, KeepWish, Kept, Session, SessionSpec } from "../contract.ts"
 import { Banned } from "../banned.ts";
 import { isNodeKey, noBan, recordNode, throwIfBanned } from "./bans.ts";
 import { keyOf, keyTextOf, leaseOfNonce, leaseOfSession, nameOfKey, readRecord, sessionOfLease } from "./entry.ts";
-import { inTurns, piecesOf } from "../turns.ts";
+import { inTurns, piecesOf } from "../few-at-once.ts";
 
 /** etcd takes at most this many comparisons or operations in a transaction, unless another limit was set. */
 export const READS_PER_TXN = 128;

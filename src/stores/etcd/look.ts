@@ -6,7 +6,7 @@ import type { Name, Question, Seat, ShownNext, ShownNodeless, Token } from "../c
 import { readNodes } from "./bans.ts";
 import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
 import { entriesBefore, firstOfLine } from "./stand.ts";
-import { inTurns, piecesOf } from "../turns.ts";
+import { inTurns, piecesOf } from "../few-at-once.ts";
 
 /** Each question takes two reads; etcd takes at most 128 operations in a transaction. */
 const QUESTIONS_PER_TXN = 60;

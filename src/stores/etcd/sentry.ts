@@ -8,7 +8,7 @@ import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versi
 import { firstEntry } from "./look.ts";
 import { memoKey } from "./memos.ts";
 import { firstOfLine } from "./stand.ts";
-import { inTurns, piecesOf } from "../turns.ts";
+import { inTurns, piecesOf } from "../few-at-once.ts";
 
 export interface EtcdPost {
   readonly link: EtcdLink;

@@ -27,7 +27,7 @@ import {
 } from "./entry.ts";
 import { witnessOf } from "./keep.ts";
 import { foreignData, outcomeOf } from "./refusals.ts";
-import { inTurns, piecesOf } from "../turns.ts";
+import { inTurns, piecesOf } from "../few-at-once.ts";
 
 /** etcd takes 128 operations in a transaction, and also counts those inside nested transactions. */
 export const TOGETHER_MAX = 64;

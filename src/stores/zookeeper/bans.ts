@@ -38,7 +38,7 @@ import {
 import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
 import { Banned } from "../banned.ts";
 import type { BanChange, Name, NodeIdentity, Refused, Session } from "../contract.ts";
-import { inTurns } from "../turns.ts";
+import { inTurns } from "../few-at-once.ts";
 import { ensureNodes } from "./domain.ts";
 import { encodeName, ROOT } from "./layout.ts";
 import type { ZooKeeperLink } from "./link.ts";

@@ -9,7 +9,7 @@
 import { CODE } from "../../clients/zookeeper/errors.ts";
 import { ANY, type Part } from "../../clients/zookeeper/messages.ts";
 import type { Hold, KeepWish, Kept, Session } from "../contract.ts";
-import { inTurns } from "../turns.ts";
+import { inTurns } from "../few-at-once.ts";
 import { domainPath } from "./domain.ts";
 import { entryPrefix, parentOf, partsOfPath } from "./layout.ts";
 import type { ZooKeeperLink } from "./link.ts";

@@ -1,7 +1,7 @@
 // Lists the elections below a chroot: its children that have candidates of the layout below them, or a seat. Those of Curator and kazoo are among them.
 import { Refusal } from "../../base/refusal.ts";
 import type { ListedNames } from "../contract.ts";
-import { inTurns } from "../turns.ts";
+import { inTurns } from "../few-at-once.ts";
 import { decodeName, EPOCH, readLine, ROOT, SEAT } from "./layout.ts";
 import type { ZooKeeperLink } from "./link.ts";
 import type { TreePlace } from "./place.ts";

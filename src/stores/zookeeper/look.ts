@@ -2,7 +2,7 @@
 // `sync`, so that it is no older than what the leader of the ensemble knew when it was asked.
 import { unknown, type Unknown } from "../../base/outcome.ts";
 import type { Name, Question, Seat, ShownNext, ShownNodeless, Token } from "../contract.ts";
-import { inTurns } from "../turns.ts";
+import { inTurns } from "../few-at-once.ts";
 import { confirmMajority } from "./domain.ts";
 import { type LineEntry, entryPrefix, parentOf, readLine } from "./layout.ts";
 import type { ZooKeeperLink } from "./link.ts";

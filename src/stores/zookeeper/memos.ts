@@ -22,7 +22,7 @@ import {
   type Version,
 } from "../contract.ts";
 import { MEMOS, tooLarge, tooMany } from "../memos.ts";
-import { inTurns } from "../turns.ts";
+import { inTurns } from "../few-at-once.ts";
 import { CHANGED, failureIn, granting, readTarget, type Target } from "./bans.ts";
 import { confirmMajority, ensureNodes } from "./domain.ts";
 import { decodeName, encodeName, ROOT } from "./layout.ts";

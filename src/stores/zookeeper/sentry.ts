@@ -3,7 +3,7 @@
 // In a race all candidates watch the seat. A watch of ZooKeeper fires once, and is set by the very request that reads the node, so no change is missed between the two.
 import type { WatchedEvent } from "../../clients/zookeeper/messages.ts";
 import type { Hint, Name, Question } from "../contract.ts";
-import { inTurns } from "../turns.ts";
+import { inTurns } from "../few-at-once.ts";
 import { type LineEntry, entryPrefix } from "./layout.ts";
 import type { ZooKeeperLink } from "./link.ts";
 import { seeLine } from "./look.ts";

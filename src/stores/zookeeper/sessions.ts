@@ -10,7 +10,7 @@ import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
 import { ZooKeeperClient } from "../../clients/zookeeper/client.ts";
 import type { Acl, Part } from "../../clients/zookeeper/messages.ts";
 import type { ZooKeeperSession } from "../../clients/zookeeper/session.ts";
-import { tickMsIn, versionIn } from "../../clients/zookeeper/words.ts";
+import { tickMsIn, versionIn } from "../../clients/zookeeper/four-letter-words.ts";
 import type { Bid, Met, Name, Refused, Session, SessionSpec } from "../contract.ts";
 import { enrol, type SessionPass } from "./bans.ts";
 import { findDomain } from "./domain.ts";

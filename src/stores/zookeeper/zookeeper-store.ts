@@ -40,7 +40,7 @@ import type {
   Will,
 } from "../contract.ts";
 import { type Mailbox, Mailboxes } from "../mailbox.ts";
-import { inTurns } from "../turns.ts";
+import { inTurns } from "../few-at-once.ts";
 import { Banned } from "../banned.ts";
 import { granting, readPass } from "./bans.ts";
 import { guaranteeOf } from "./guarantee.ts";

@@ -1,6 +1,6 @@
 // The inputs, the state and the effects of the machine of the leader of the monitors (machine.ts). Types only.
 import type { Stepped } from "../base/stepped.ts";
-import type { StonithPlan } from "../stonith/words.ts";
+import type { StonithPlan } from "../stonith/state.ts";
 import type { ChoiceRule, Views } from "./choice.ts";
 import type { Order } from "./orders.ts";
 import type { FailoverRecord, Step } from "./record.ts";

@@ -1,6 +1,6 @@
 // Many requests of one call go a few at a time, so that a renewal finds a free road.
 import { expect, it } from "vitest";
-import { inTurns, piecesOf } from "../../src/stores/turns.ts";
+import { inTurns, piecesOf } from "../../src/stores/few-at-once.ts";
 
 const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
