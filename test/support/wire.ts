@@ -63,7 +63,7 @@ export class Wire {
     this.#isCut = false;
   }
 
-  /** The next bytes to the server with `text` in them are kept back, as far as the server needs them to act, and nothing passes after them on that connection. */
+  /** The next request with `text` in it is kept back, from that text on, and nothing passes after it on that connection. */
   keepBack(text: string): void {
     this.#keep = text;
   }
@@ -108,12 +108,13 @@ export class Wire {
 
   #toServer(pair: Pair, bytes: Buffer): void {
     if (pair.isDead) return;
-    const isWanted = this.#keep !== undefined && bytes.includes(this.#keep);
-    if (!isWanted) return void pair.far.write(bytes);
+    const at = this.#keep === undefined ? -1 : bytes.indexOf(this.#keep);
+    if (at < 0) return void pair.far.write(bytes);
     this.#keep = undefined;
     pair.isDead = true;
-    // All but the last byte passes: a server closes a connection on which nothing is asked for a while, and waits longer for the rest of what is.
-    pair.far.write(bytes.subarray(0, -1));
-    pair.kept = bytes.subarray(-1);
+    // The beginning passes: a server closes a connection on which nothing is asked for a while, and waits longer for the rest of what is. It ends within the text, and not with the bytes: on a busy machine a
+    // further request comes with the same bytes, and then the one with the text would be whole.
+    pair.far.write(bytes.subarray(0, at + 1));
+    pair.kept = bytes.subarray(at + 1);
   }
 }
