@@ -68,7 +68,7 @@ const LASTING: readonly Row[] = [
   [
     "no tables, and none to be made",
     () => `${database.replace(/[^/]*$/, "empty")}?conclave_create_tables=false`,
-    /STORE_UNSUPPORTED: .*Run once.*npx conclave schema postgres/,
+    /STORE_UNSUPPORTED: .*run once.*npx conclave schema postgres/,
   ],
   [
     "no such database",
