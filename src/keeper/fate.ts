@@ -4,7 +4,7 @@
 //         time, or has its zombie, all of whose threads have ended. Such a process never runs again, whatever signal it is sent. A process that is
 //         stopped (SIGSTOP, a debugger, a frozen cgroup) is in the list with its start time and is alive; when it goes on, nothing was given back.
 import { type Family, findKin } from "./kin.ts";
-import { lookAt, type ProcessId } from "./processes.ts";
+import { isThere, lookAt, type ProcessId } from "./processes.ts";
 
 export type Fate = "alive" | "dead" | "unknown";
 
@@ -16,15 +16,6 @@ export function fateOf(app: ProcessId): Fate {
     return isThere(app.pid) ? "unknown" : "dead";
   } catch {
     return "unknown"; // this process has no descriptor or no memory left
-  }
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }
 

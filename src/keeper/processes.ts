@@ -111,6 +111,16 @@ export function isProcOurs(): boolean {
   return !isLinux || readlinkSync("/proc/self") === String(process.pid);
 }
 
+/** Whether the kernel knows a process with this number, be it a zombie. It answers this also for processes that /proc hides. */
+export function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
 /** Sends a signal; a process that is gone already needs none. A negative id is a group. */
 export function send(pid: number, signal: NodeJS.Signals): void {
   try {

@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { machineId } from "../election/machine-id.ts";
-import { isProcOurs } from "../keeper/processes.ts";
+import { isProcOurs, isThere } from "../keeper/processes.ts";
 
 const BOOT_FILE = "/proc/sys/kernel/random/boot_id";
 
@@ -45,16 +45,6 @@ export function isLifeOver(life: string, home: ProcessHome, hasNoChildren: boole
 function isGone(pid: number, start: string, proc: string | undefined): boolean {
   const found = startOf(pid, proc);
   return found === undefined ? !isThere(pid) : found !== start;
-}
-
-/** The kernel answers this also for processes that /proc hides. */
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
-  }
 }
 
 /** When a process was started, in ticks since the boot. Undefined: there is no such process, or it cannot be looked at. */
