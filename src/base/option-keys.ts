@@ -2,6 +2,9 @@
 
 const LISTED = 5;
 
+/** Options of a candidate that are easily passed to a store or to a call instead. */
+const OF_A_CANDIDATE: readonly string[] = ["unfenced", "ttlMs", "id", "logger", "renewal", "drainMs", "keeper"];
+
 /** A sentence for each key of `options` that is not `known`, and one if it is no object at all. */
 export function problemsOfKeys(options: unknown, known: readonly string[]): string[] {
   if (options === undefined || options === null) return [];
@@ -15,6 +18,8 @@ function hint(key: string, known: readonly string[]): string {
   const typed = key.toLowerCase();
   const near = known.find((each) => each.toLowerCase().startsWith(typed) || typed.startsWith(each.toLowerCase()));
   if (near !== undefined) return `; did you mean ${near}?`;
+  if (OF_A_CANDIDATE.includes(key))
+    return `: it belongs to the candidate, beside its store, as in elect(name, { store, ${key}: … })`;
   return known.length > LISTED ? "" : `: ${known.join(", ")} ${known.length === 1 ? "is" : "are"}`;
 }
 

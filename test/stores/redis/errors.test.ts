@@ -260,6 +260,7 @@ describe("options and URLs", () => {
     ["redis://a", { layout: "mine" }, /layout "mine" is not known/],
     ["redis://a", { maxTtlMs: 1 }, /maxTtlMs 1 is not/],
     ["redis://a", { ttl: 1 }, /ttl is not an option/],
+    ["redis://a", { unfenced: true }, /it belongs to the candidate, .*elect\(name, \{ store, unfenced: … \}\)/],
     ["redis://a?conclave_layot=redlock", {}, /"conclave_layot" is not a setting of it: conclave_layout, /],
     ["redis://a?layout=redlock", {}, /"layout" is written conclave_layout in the URL/],
     ["redis://u:50%zz@a", {}, /write %25 for the sign itself/],

@@ -57,7 +57,7 @@ it("refuses a misspelled option, instead of opening the file without it", () => 
   });
   expect(messages).toEqual([
     "sqlite: 1 problem · bindings is not an option; did you mean binding?",
-    "sqlite: 1 problem · ttlMs is not an option: binding is",
+    "sqlite: 1 problem · ttlMs is not an option: it belongs to the candidate, beside its store, as in elect(name, { store, ttlMs: … })",
   ]);
 });
 
