@@ -92,6 +92,8 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
   /** The id under which events are reported. It is that of the last arena, even while that arena is closed and `id` already names the next one. */
   #speaker: string | undefined;
   #made: Arena | undefined;
+  /** The last session that is being ended although nobody waits for it: `close()` does. */
+  #resting: Promise<unknown> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
   constructor(store: Store, settings: Settings, clock: Clock, options: CandidateSettings) {
@@ -229,10 +231,10 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
     await this.#end();
   }
 
-  /** Nothing is held any more: this ends the session. */
+  /** Nothing is held any more: this ends the session. A caller may close what the store uses next, so a session that is being ended already is waited for too. */
   async #end(): Promise<void> {
     this.#closed ??= Promise.resolve();
-    await this.#rest();
+    await Promise.all([this.#resting, this.#rest()]);
   }
 
   /** The next arena is another machine, and needs another nonce, because bids are never used twice. */
@@ -249,15 +251,16 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
     await giveBackStore?.();
   }
 
-  /** Nobody waits for this, so an error is reported as an event. */
+  /** Nobody waits for this now, so an error is reported as an event. */
   #restUnheard(election: string): void {
-    this.#rest().catch((cause: unknown) => {
+    const rest = this.#rest().catch((cause: unknown) => {
       const message = `the store could not be closed: ${textOfError(cause)}. Nothing of it is used any more; what its driver opened may stay open.`;
       this.#report(
         isConclaveError(cause) ? cause : new ConclaveError("STORE_UNREACHABLE", message, { cause }),
         election,
       );
     });
+    this.#resting = Promise.all([this.#resting, rest]);
   }
 
   #arena(): Arena {

@@ -241,6 +241,26 @@ describe("elect", () => {
     expect(closes).toBe(2);
   });
 
+  it("waits in close() for the session that its lead has left, because the caller may end the store's client next", async () => {
+    let answer: (() => void) | undefined;
+    const right = memory();
+    const store = altered(right, {
+      release: async (...[will, call]: Parameters<Store["release"]>) => {
+        if (will.endSession) await new Promise<void>((resolve) => (answer = resolve));
+        return right.release(will, call);
+      },
+    });
+    const election = elect("x", { store, ttlMs: 60_000 });
+    await election.lead(async () => {});
+    await expect.poll(() => answer).toBeDefined();
+    let closed = false;
+    const closing = election.close().then(() => (closed = true));
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(closed).toBe(false);
+    answer?.();
+    await closing;
+  });
+
   it("closed by a listener of its signal closes once, in order", async () => {
     const candidate = createCandidate({ store: memory(), ttlMs: 1_000, drainMs: 50 });
     const election = candidate.election("x");
