@@ -17,8 +17,6 @@ export interface Reading {
 /** What a host needs of time. The Node host reads the kernel's; tests and the simulator bring their own. */
 export interface Clock {
   now(): Reading;
-  /** The monotonic hand alone, where that costs less than both. */
-  mono?(): number;
   /** UTC in milliseconds since the epoch, for schedules alone: it may jump, and no term is held or lost by it. */
   wall?(): number;
   /** Calls `wake` once, no earlier than `afterMs` on the monotonic hand. Timers may be late, and are not trusted to be on time. */

@@ -8,13 +8,14 @@ import { openSync, readSync } from "node:fs";
 import { uptime } from "node:os";
 import type { Clock, Grain, Reading, Timer } from "../base/clock.ts";
 import { LONGEST_TIMER_MS } from "../base/longest-timer.ts";
+import { keptBootTime } from "./kept-boot-time.ts";
 
 /** These functions are taken when this module is loaded: a test runner that replaces them by fakes must not turn back the clock of a held term. */
 const { hrtime } = process;
 const { now: wallMs } = Date;
 const { setTimeout, clearTimeout } = globalThis;
 
-/** UTC in milliseconds. It may jump, so no code that mutual exclusion depends on may read it. */
+/** UTC in milliseconds. It may jump, so no deadline and no silence is measured by it. (Its jumps are of use: by them a sleep of the host is noticed, see kept-boot-time.ts.) */
 export function wallNow(): number {
   return wallMs();
 }
@@ -28,15 +29,10 @@ export function nodeClock(): Clock {
 }
 
 function createNodeClock(platform: string): Clock {
-  const bootMs = bootHand(platform);
   const grain: Grain = { monoMs: 5, bootMs: platform === "darwin" ? 5 : 20 };
   return {
     grain,
-    now(): Reading {
-      const mono = monoMs();
-      return { mono, boot: bootMs === undefined ? mono : bootMs() };
-    },
-    mono: monoMs,
+    now: readingOf(platform),
     wall: wallMs,
     /** A longer wait than a timer can have wakes early, looks at the clock and waits again. */
     timer(afterMs: number, wake: () => void): Timer {
@@ -46,23 +42,29 @@ function createNodeClock(platform: string): Clock {
   };
 }
 
+function readingOf(platform: string): () => Reading {
+  if (platform === "darwin") return monoAlone;
+  const bootMs = platform === "linux" ? procUptime() : undefined;
+  if (bootMs !== undefined) return keptBootTime({ monoMs, wallMs, bootMs });
+  return () => ({ mono: monoMs(), boot: uptimeMs() });
+}
+
+function monoAlone(): Reading {
+  const mono = monoMs();
+  return { mono, boot: mono };
+}
+
 /** The time since the start of the host, the same for every process and thread of it (performance.now starts anew in each). */
 function monoMs(): number {
   const [seconds, nanoseconds] = hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
 }
 
-function bootHand(platform: string): (() => number) | undefined {
-  if (platform === "darwin") return undefined;
-  if (platform === "linux") return procUptime() ?? uptimeMs;
-  return uptimeMs;
-}
-
 function uptimeMs(): number {
   return uptime() * 1000;
 }
 
-/** Reads the open file again each time, which takes 2 µs, a third of the cost of os.uptime. */
+/** Reads the open file again each time, which takes a third of the time of os.uptime. */
 function procUptime(): (() => number) | undefined {
   const text = Buffer.alloc(64);
   try {
@@ -74,9 +76,10 @@ function procUptime(): (() => number) | undefined {
     if (!Number.isFinite(read())) return undefined;
     return () => {
       try {
-        return read();
+        const ms = read();
+        return Number.isFinite(ms) ? ms : uptimeMs();
       } catch {
-        return uptimeMs(); // the file was closed by other code, or /proc has gone
+        return uptimeMs(); // other code has closed the file, or /proc has gone
       }
     };
   } catch {

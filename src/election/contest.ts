@@ -173,7 +173,7 @@ export abstract class Contest implements Contender {
     if (this.stopping) return this.settle();
     this.stopping = true;
     this.#reminder.end();
-    this.arena.runner.want({ type: "withdraw", name: this.name }, { type: "settle", name: this.name });
+    this.arena.runner.input({ type: "withdraw", name: this.name }, { type: "settle", name: this.name });
   }
 
   /** The caller is told by a rejection, so no warning is needed, unless something else goes on trying. */
@@ -259,16 +259,16 @@ export class WorkContest<R> extends Contest {
     return true;
   }
 
-  /** The work begins in a microtask of its own, because the work of one term must not run while the books of all terms are being changed. Works that begin together share a reading of the clocks. */
+  /** The work begins in a microtask of its own, because the work of one term must not run while the books of all terms are being changed. */
   protected begun(term: HeldTerm): void {
-    void this.arena.runner.shared.next().then(() => this.#run(term));
+    void Promise.resolve().then(() => this.#run(term));
   }
 
   /** Never rejects. */
   async #run(term: HeldTerm): Promise<void> {
     let verdict: Ending<R>;
     // A term that is lost before its work has begun is never announced (law 7), so its work does not begin.
-    if (!term.mayBegin()) {
+    if (!term.isHeld()) {
       if (!this.#again)
         this.#verdict = { kind: "error", error: new TermLostError(this.name, this.lostFor ?? "expired") };
       if (!this.#again) this.stop();
@@ -280,8 +280,8 @@ export class WorkContest<R> extends Contest {
     } catch (error) {
       verdict = { kind: "error", error };
     }
-    // The clock decides: a blocked loop may have passed the deadline without a timer having fired. The reading is taken now, after the work, and shared with the other works that settle now.
-    const whole = term.ledAt(await this.arena.runner.shared.next());
+    // The clock decides: a blocked loop may have passed the deadline without a timer having fired.
+    const whole = term.isLeading();
     if (this.guests > 0 && whole) this.stop(); // the signal of the guests aborts
     await this.whenGuestsLeft();
     if (whole || !this.#again) {

@@ -1,6 +1,5 @@
 // A term as the user holds it: a thin view on the machine's books, by the clock. The abort signal and the promises are made only when they are asked for, because
 // ten thousand held terms must stay cheap.
-import type { Reading } from "../base/clock.ts";
 import { ConclaveError, invalidConfig, type LossReason, TermLostError } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
@@ -73,23 +72,8 @@ export class HeldTerm implements UnfencedTerm {
     return held;
   }
 
-  /** This is not on the type of a term: whether its work may begin now. */
-  mayBegin(): boolean {
-    const may = this.#runner.isHeld(this.election, this.#bid, "near");
-    if (!may) this.#foundLost();
-    return may;
-  }
-
   isLeading(): boolean {
-    return this.#isLeadingIn(this.state());
-  }
-
-  /** This is not on the type of a term: whether it led at a reading that was taken after its work had settled. */
-  ledAt(now: Reading): boolean {
-    return this.#isLeadingIn(this.#runner.state(this.election, this.#bid, now));
-  }
-
-  #isLeadingIn(state: TermState): boolean {
+    const state = this.state();
     if (state === "lost") this.#foundLost();
     return this.#reason === undefined && state !== "ending";
   }

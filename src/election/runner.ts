@@ -28,7 +28,6 @@ import {
 } from "../lease/machine.ts";
 import type { Effect, Input, Machine } from "../lease/state.ts";
 import type { Store } from "../stores/contract.ts";
-import { ClockReader, SharedReading } from "./clock-reader.ts";
 import type { Contender } from "./contender.ts";
 import { type Exchange, exchange } from "./ask.ts";
 import { stamped } from "./fresh-beat.ts";
@@ -51,10 +50,7 @@ const HINDERS: ReadonlySet<Doing | undefined> = new Set<Doing>(["open", "claim",
 export class Runner {
   readonly store: Store;
   readonly node: string | undefined;
-  /** The books are up to its readings. */
-  readonly shared: SharedReading = new SharedReading(() => this.#upToDate());
   readonly #clock: Clock;
-  readonly #reader: ClockReader;
   readonly #machine: Machine;
   readonly #narrator: RunnerOptions["narrator"];
   readonly #watches: Watches;
@@ -81,7 +77,6 @@ export class Runner {
     this.store = options.store;
     this.node = options.settings.node?.name;
     this.#clock = options.clock;
-    this.#reader = new ClockReader(options.clock);
     this.#machine = createMachine(options.settings, options.nonce, options.seed);
     this.#narrator = options.narrator;
     this.#watches = new Watches(options.store, options.clock, (hint) => this.input({ type: "hint", hint }));
@@ -96,23 +91,13 @@ export class Runner {
 
   stand(name: Name, brief: boolean, contender: Contender): void {
     this.#contenders = renewed(this.#contenders, ++this.#stood).set(name, contender);
-    this.want({ type: "stand", name, value: "", brief });
+    this.input({ type: "stand", name, value: "", brief });
   }
 
-  input(input: Input): void {
+  /** Takes inputs one after the other. All have one reading, unless the first has caused something that has read the clock since: a reading never goes back. */
+  input(...inputs: readonly Input[]): void {
     this.#hearThread();
-    const now = this.#reader.now();
-    this.#step(input, now);
-    this.#arrangeTick(false, now);
-  }
-
-  /**
-   * Takes inputs that extend and grant nothing, one after the other: wishes of this process, and the answer to a release. Boot time need not be read for them (clock-reader.ts); a grant at an older boot time would be
-   * announced although the host has slept past its deadline. All inputs have one reading, unless the first has caused something that has read the clock since: a reading never goes back.
-   */
-  want(...inputs: readonly Input[]): void {
-    this.#hearThread();
-    this.#latest = this.#reader.again();
+    this.#latest = this.#clock.now();
     for (const input of inputs) this.#step(input, this.#latest);
     this.#arrangeTick(false, this.#latest);
   }
@@ -128,17 +113,17 @@ export class Runner {
       this.#chargeThread(this.#thread);
   }
 
-  /** Held is computed, not remembered (law 3): this brings the books up to the clock, aborts the terms that have expired, and only then answers. `near` is for work that is about to begin. */
-  isHeld(name: Name, bid: Bid, read: "now" | "near" = "now"): boolean {
-    return isHeld(this.#machine, name, bid, this.#upToDate(read));
+  /** Held is computed, not remembered (law 3): this brings the books up to the clock, aborts the terms that have expired, and only then answers. */
+  isHeld(name: Name, bid: Bid): boolean {
+    return isHeld(this.#machine, name, bid, this.#upToDate());
   }
 
   lossOf(name: Name, bid: Bid): LossReason {
     return lossOf(this.#machine, name, bid) ?? "expired";
   }
 
-  state(name: Name, bid: Bid, at: Reading = this.#upToDate()): TermState {
-    return termState(this.#machine, name, bid, at);
+  state(name: Name, bid: Bid): TermState {
+    return termState(this.#machine, name, bid, this.#upToDate());
   }
 
   remainingMs(name: Name, bid: Bid): number {
@@ -177,9 +162,9 @@ export class Runner {
     return this.#clock.timer(afterMs, wake);
   }
 
-  #upToDate(read: "now" | "near" = "now"): Reading {
+  #upToDate(): Reading {
     this.#hearThread();
-    const now = this.#reader[read]();
+    const now = this.#clock.now();
     if (isBehindClock(this.#machine, now)) {
       this.#step(TICK, now);
       this.#arrangeTick(true, now);
@@ -199,7 +184,7 @@ export class Runner {
       const { mono, boot } = this.#latest;
       this.#step(input, { mono: Math.max(at.mono, mono), boot: Math.max(at.boot, boot) });
     }
-    this.#arrangeTick(false, this.#reader.now());
+    this.#arrangeTick(false, this.#clock.now());
   }
 
   #closeOrder(errand: number): void {
@@ -304,7 +289,7 @@ export class Runner {
     const answered = exchange(this.store, this.#clock, request, effect.timeoutMs, now, (answer) => {
       this.#exchanges.delete(errand);
       this.#narrator.answered(request, answer);
-      this[request.method === "release" ? "want" : "input"]({ type: "answer", errand, answer });
+      this.input({ type: "answer", errand, answer });
     });
     this.#exchanges.set(errand, answered);
   }
@@ -375,7 +360,7 @@ export class Runner {
     if (this.#performing) return; // the step that is being carried out arranges the tick at its end
     const wakeAt = nextWake(this.#machine, now);
     if (wakeAt <= now.mono && !afterTick) {
-      if (!this.#tickComing) queueMicrotask(() => this.#tick("again"));
+      if (!this.#tickComing) queueMicrotask(() => this.#tick());
       this.#tickComing = true;
       return;
     }
@@ -386,14 +371,14 @@ export class Runner {
     this.#timerAt = wakeAt;
     this.#timer = this.#clock.timer(wakeAt - now.mono, () => {
       this.#timer = undefined;
-      this.#tick("now");
+      this.#tick();
     });
   }
 
-  #tick(read: "now" | "again"): void {
+  #tick(): void {
     this.#tickComing = false;
     this.#hearThread();
-    const now = this.#reader[read]();
+    const now = this.#clock.now();
     this.#step(TICK, now);
     this.#arrangeTick(true, now);
   }

@@ -94,7 +94,7 @@ export class Voice {
   #warn(event: ConclaveEvent): void {
     const { store } = this.#options;
     if (event.type === "error" && !this.#options.isDelivered(event.error)) {
-      const about = event.election === undefined ? "" : `"${event.election}": `;
+      const about = namesItself(event.error, event.election) ? "" : `"${event.election}": `;
       const goesOn = event.during === undefined ? "" : " It goes on trying, and says here when it is over.";
       this.#emit(event.error.code, `${about}${sentence(withCause(event.error))} Store: ${store}.${goesOn}`);
     }
@@ -121,6 +121,11 @@ export class Voice {
       detail,
     });
   }
+}
+
+/** Some messages begin with the name of their election, and it is not put before them once more. */
+function namesItself(error: ConclaveError, election: string | undefined): boolean {
+  return election === undefined || error.message.startsWith(`"${election}":`);
 }
 
 /** True if the message has no address: the machine, which writes this error, knows none, while the messages of the drivers name theirs. */

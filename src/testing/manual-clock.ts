@@ -35,10 +35,6 @@ export class ManualClock implements Clock {
     return { mono: this.#mono, boot: this.#boot };
   }
 
-  mono(): number {
-    return this.#mono;
-  }
-
   wall(): number {
     return this.#boot + this.#wallOffset;
   }

@@ -77,3 +77,15 @@ it("NODE_DEBUG=conclave prints the lines of the log, and then no warnings", asyn
   expect(said).toMatch(/CONCLAVE \d+: \S+ error .*code="STORE_UNREACHABLE"/);
   expect(said).not.toMatch(/ConclaveWarning/);
 });
+
+it("work that runs on after its term is told once by the name of its election", async () => {
+  const script = `
+    import { createCandidate } from "conclave";
+    import { memory } from "conclave/stores/memory";
+    await createCandidate({ store: memory(), ttlMs: 400, drainMs: 50 }).withLock("x", () => {
+      for (const until = Date.now() + 600; Date.now() < until; );
+      return new Promise((resolve) => setTimeout(resolve, 60_000));
+    });`;
+  const said = await stderrOf(script, /still running/);
+  expect(said).toMatch(/\[CONCLAVE_TERM_OVERSTAYED\] ConclaveWarning: \S+: "x": work still running/);
+});
