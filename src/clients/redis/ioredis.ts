@@ -118,10 +118,10 @@ class OwnIoredisPort implements OwnPort {
     client.on("close", () => (this.isOpen = false));
   }
 
-  async run({ sha, text }: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  run({ sha, text }: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const client = this.#client;
-    if (!this.isOpen) throw new NotSent("the connection was closed");
-    return await bySha({
+    if (!this.isOpen) return Promise.reject(new NotSent("the connection was closed"));
+    return bySha({
       sha: () => client.evalsha(sha, keys.length, ...keys, ...args),
       text: () => client.eval(text, keys.length, ...keys, ...args),
     });

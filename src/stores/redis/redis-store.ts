@@ -223,9 +223,16 @@ export class RedisStore implements UnfencedStore, ListsNames {
         resolve(unknown(call.signal.reason));
       });
       const keys = [prefix, ...names.map((name) => this.#keyOf(name))];
-      const answered = (reply: unknown): void => (stop?.(), resolve(read(parseAnswer(reply, where.place))));
       const failed = (error: unknown): void => (stop?.(), resolve(outcomeOf(error, where)));
-      port.run(SCRIPTS[layout][verb], keys, args).then(answered).catch(failed);
+      const answered = (reply: unknown): void => {
+        stop?.();
+        try {
+          resolve(read(parseAnswer(reply, where.place)));
+        } catch (error) {
+          failed(error);
+        }
+      };
+      port.run(SCRIPTS[layout][verb], keys, args).then(answered, failed);
     });
   }
 }

@@ -8,13 +8,16 @@ import { lua as holds } from "./lua/holds.lua";
 import { lua as leaving } from "./lua/leaving.lua";
 import { lua as seats } from "./lua/seats.lua";
 import { lua as sessions } from "./lua/sessions.lua";
+import { lua as freeOurs } from "./lua/ours/free.lua";
 import { lua as namesOurs } from "./lua/ours/names.lua";
 import { lua as seatsOurs } from "./lua/ours/seats.lua";
 import { lua as vacateOurs } from "./lua/ours/vacate.lua";
+import { lua as freeRedlock } from "./lua/redlock/free.lua";
 import { lua as namesRedlock } from "./lua/redlock/names.lua";
 import { lua as seatsRedlock } from "./lua/redlock/seats.lua";
 import { lua as vacateRedlock } from "./lua/redlock/vacate.lua";
 import { lua as claim } from "./lua/claim.lua";
+import { lua as free } from "./lua/free.lua";
 import { lua as keep } from "./lua/keep.lua";
 import { lua as leave } from "./lua/leave.lua";
 import { lua as list } from "./lua/list.lua";
@@ -28,6 +31,7 @@ export type Verb = "open" | "keep" | "claim" | "release" | "leave" | "look" | "l
 /** The pieces of a layout. */
 interface Pieces {
   readonly names: string;
+  readonly free: string;
   readonly seats: string;
   readonly vacate: string;
 }
@@ -38,7 +42,7 @@ function scriptsOf(layout: Pieces): Readonly<Record<Verb, Script>> {
   return {
     open: whole(sessions, open),
     keep: whole(...allSeats, holds, keep),
-    claim: whole(...allSeats, claim),
+    claim: whole(names, layout.free, free, sessions, seats, layout.seats, claim),
     release: whole(names, leaving, vacate, release),
     leave: whole(names, sessions, holds, leaving, vacate, leave),
     look: whole(...allSeats, look),
@@ -58,8 +62,8 @@ function whole(...pieces: readonly string[]): Script {
 }
 
 export const SCRIPTS: Readonly<Record<Layout, ReturnType<typeof scriptsOf>>> = {
-  ours: scriptsOf({ names: namesOurs, seats: seatsOurs, vacate: vacateOurs }),
-  redlock: scriptsOf({ names: namesRedlock, seats: seatsRedlock, vacate: vacateRedlock }),
+  ours: scriptsOf({ names: namesOurs, free: freeOurs, seats: seatsOurs, vacate: vacateOurs }),
+  redlock: scriptsOf({ names: namesRedlock, free: freeRedlock, seats: seatsRedlock, vacate: vacateRedlock }),
 };
 
 /** Writes a key and removes it, so that those who listen hear of it (keyspace.ts). */
