@@ -19,17 +19,17 @@ const SESSION = `${PREFIX}:session:s1`;
 const OTHER = `${PREFIX}:session:s2`;
 const FAR = String(4_000_000_000_000);
 const KEYS = { ours: `${PREFIX}:seat:x`, redlock: "x" } as const;
-const heldBy = (session: string, bid: string, value = ""): string => `conclave\n${session}\n${bid}\n6000 2\nme${value}`;
+const heldBy = (session: string, bid: string, value = ""): string => `conclave\n${session}\n${bid}\n600000 2\nme${value}`;
 
 type Step = readonly string[];
 const SESSIONS: Readonly<Record<string, readonly Step[]>> = {
   unknown: [],
-  open: [["HSET", SESSION, "ttl", "6000", "until", FAR, "ended", "", "candidate", "me"]],
-  "open, and never said to be ended": [["HSET", SESSION, "ttl", "6000", "until", FAR, "candidate", "me"]],
-  "open, without a candidate": [["HSET", SESSION, "ttl", "6000", "until", FAR]],
-  expired: [["HSET", SESSION, "ttl", "6000", "until", "1000", "ended", "", "candidate", "me"]],
-  ended: [["HSET", SESSION, "ttl", "6000", "until", FAR, "ended", "1", "candidate", "me"]],
-  "with half a record": [["HSET", SESSION, "ttl", "6000", "ended", ""]],
+  open: [["HSET", SESSION, "ttl", "600000", "until", FAR, "ended", "", "candidate", "me"]],
+  "open, and never said to be ended": [["HSET", SESSION, "ttl", "600000", "until", FAR, "candidate", "me"]],
+  "open, without a candidate": [["HSET", SESSION, "ttl", "600000", "until", FAR]],
+  expired: [["HSET", SESSION, "ttl", "600000", "until", "1000", "ended", "", "candidate", "me"]],
+  ended: [["HSET", SESSION, "ttl", "600000", "until", FAR, "ended", "1", "candidate", "me"]],
+  "with half a record": [["HSET", SESSION, "ttl", "600000", "ended", ""]],
   "with a ttl that is no number": [["HSET", SESSION, "ttl", "long", "until", FAR, "ended", ""]],
   "of another type": [["SET", SESSION, "somebody's"]],
 };
@@ -45,11 +45,11 @@ const seats = (key: string): Readonly<Record<string, readonly Step[]>> => ({
   "held by another bid of this session": [["SET", key, heldBy("s1", "b.0"), "PX", "60000"]],
   "held by another session": [
     ["SET", key, heldBy("s2", "c.1"), "PX", "60000"],
-    ["HSET", OTHER, "ttl", "6000", "until", FAR, "ended", "", "candidate", "other", "hold:x", "c.1"],
+    ["HSET", OTHER, "ttl", "600000", "until", FAR, "ended", "", "candidate", "other", "hold:x", "c.1"],
   ],
   "held by an expired session": [
     ["SET", key, heldBy("s2", "c.1"), "PX", "60000"],
-    ["HSET", OTHER, "ttl", "6000", "until", "1000", "ended", "", "candidate", "other", "hold:x", "c.1"],
+    ["HSET", OTHER, "ttl", "600000", "until", "1000", "ended", "", "candidate", "other", "hold:x", "c.1"],
   ],
   "held by an unknown session": [["SET", key, heldBy("s2", "c.1"), "PX", "60000"]],
   "an empty text": [["SET", key, ""]],
@@ -100,9 +100,9 @@ function withoutLeft(answer: string): unknown {
   });
 }
 
-/** The same for two times that differ by a few milliseconds in some seconds. */
+/** The same for two times that differ by a second in a minute. */
 function aboutMs(ms: number): number {
-  return ms < 0 ? ms : Math.round(100 * Math.log2(ms));
+  return ms < 0 ? ms : Math.round(20 * Math.log2(ms));
 }
 
 function asCommand(words: Step): string[] {
