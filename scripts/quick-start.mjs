@@ -20,7 +20,7 @@ export function quickStart(format) {
 
 /** A file that is imported for nothing does nothing (package.json: sideEffects), and is not loaded: the command line would load all of the core at each start. @param {string} code */
 function withoutIdleImports(code) {
-  return code.replaceAll(/^import "[^"]+";\n/gm, "");
+  return code.replaceAll(/^import "(?:\.|node:)[^"]+";\n/gm, "");
 }
 
 const RUNTIME = "rolldown-runtime";
@@ -54,6 +54,5 @@ function builtinsAsTheyAre(code) {
 
 /** Of a file with one character beyond ASCII V8 keeps and reads every character in two bytes. Such characters stand in texts and comments only, so that an escape means the same. @param {string} code */
 function asciiOnly(code) {
-  // oxlint-disable-next-line no-control-regex
   return code.replaceAll(/[^\0-\x7f]/g, (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
