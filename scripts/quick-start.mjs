@@ -54,5 +54,8 @@ function builtinsAsTheyAre(code) {
 
 /** Of a file with one character beyond ASCII V8 keeps and reads every character in two bytes. Such characters stand in texts and comments only, so that an escape means the same. @param {string} code */
 function asciiOnly(code) {
-  return code.replaceAll(/[^\0-\x7f]/g, (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return code.replaceAll(
+    /[\u0080-\uFFFF]/g,
+    (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
