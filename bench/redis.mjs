@@ -230,7 +230,12 @@ function imports() {
   const driver = "stores/redis";
   return [
     { name: what, value: importBeyond([driver], ["ioredis"]), unit: "ms", goal: "≤ 10" },
-    { name: `${what}, the core included`, value: importBeyond(["index", driver], ["ioredis"]), unit: "ms", goal: "≤ 10" },
+    {
+      name: `${what}, the core included`,
+      value: importBeyond(["index", driver], ["ioredis"]),
+      unit: "ms",
+      goal: "≤ 10",
+    },
     { name: `${what} and the core`, value: importBeyond([driver], ["ioredis", CORE]), unit: "ms", goal: "" },
   ];
 }
