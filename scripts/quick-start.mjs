@@ -1,5 +1,5 @@
 // @ts-check
-// What the build does to the joined files so that Node loads them sooner (docs/adr/0099-imports-in-half-the-time.md). It changes how the files ask for other code, never what the code does.
+// What the build does to the joined files so that Node loads them sooner (docs/adr/0099-a-driver-without-elections.md). It changes how the files ask for other code, never what the code does.
 
 /** For each file that rolldown writes. @param {"esm" | "cjs"} format @returns {import("rolldown").Plugin} */
 export function quickStart(format) {
