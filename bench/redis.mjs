@@ -226,9 +226,16 @@ async function keeper({ url }, raw) {
 }
 
 function imports() {
-  const [client, both] = [importBeyond("stores/redis", ["ioredis"]), importBeyond("stores/redis", ["ioredis", CORE])];
+  const what = "redis, import of the driver beyond ioredis";
+  const driver = "stores/redis";
   return [
-    { name: "redis, import of the driver beyond ioredis, the core included", value: client, unit: "ms", goal: "≤ 10" },
-    { name: "redis, import of the driver beyond ioredis and the core", value: both, unit: "ms", goal: "" },
+    { name: what, value: importBeyond([driver], ["ioredis"]), unit: "ms", goal: "≤ 10" },
+    {
+      name: `${what}, the core included`,
+      value: importBeyond(["index", driver], ["ioredis"]),
+      unit: "ms",
+      goal: "≤ 10",
+    },
+    { name: `${what} and the core`, value: importBeyond([driver], ["ioredis", CORE]), unit: "ms", goal: "" },
   ];
 }

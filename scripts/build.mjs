@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 import { writeDeclarations } from "./declarations.mjs";
 import { publicModules, readManifest } from "./exports.mjs";
+import { quickStart } from "./quick-start.mjs";
 import { sqlText } from "./sql-text.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -32,16 +33,25 @@ const PEERS = Object.keys(readManifest().peerDependencies);
 const PROMISED = modules.map(({ entry }) => entry);
 const COMMANDS = Object.values(readManifest().bin).map((file) => file.slice("./dist/".length, -".js".length));
 
-/** What the core is made of, in two files instead of a dozen: what everything uses, and what holds elections; and what several drivers have in common, in a third. Entries stay by themselves. */
+/**
+ * What many share, in three files instead of dozens: what everything uses, in a browser too (`base`); what is around a store: how it is found by its URL, how it is asked, by which clock, and what
+ * drivers have in common (`stores`); what holds elections (`core`). So a driver, a guard, a renewal thread and a releaser do without elections. Entries stay by themselves.
+ */
 const TOGETHER = [
-  { name: "base", test: /\/src\/(?:base\/|lease\/|fencing\/(?:token|rule)|stores\/contract)/, priority: 2 },
-  { name: "core", test: /\/src\/(?:election\/(?!renewal-thread)|stores\/(?:call|host-clock))/, priority: 1 },
-  {
-    name: "drivers",
-    test: /\/src\/(?:clients\/(?!load-peer)[^/]+|stores\/(?:granted-ttl|invitations|memos|turns|watched))\.ts$/,
-    priority: 1,
-  },
+  { name: "base", test: /\/src\/(?:base\/|lease\/|fencing\/(?:token|rule)|stores\/contract)/, priority: 3 },
+  { name: "stores", test: aroundStores(), priority: 2 },
+  { name: "core", test: /\/src\/election\/(?!renewal-thread)/, priority: 1 },
 ];
+
+function aroundStores() {
+  const stores = "call|granted-ttl|host-clock|invitations|mailbox|memos|turns|watched";
+  const thread = "ask|clock|fresh-beat|store-desk|thread-messages";
+  const folders = `clients/(?!load-peer)[^/]+|drivers/(?!sqlite-file)[^/]+|stores/(?:${stores})|election/(?:${thread})`;
+  return new RegExp(`/src/(?:${folders})\\.ts$`);
+}
+
+/** What a bundler of users goes by stays. What is said to readers is in the types, which editors show, and in src. */
+const COMMENTS = { annotation: true, jsdoc: false, legal: false };
 
 /** What runs in a browser too, as it is. */
 const ANYWHERE = ["simulator/index.js", "protocols/index.js"];
@@ -51,7 +61,10 @@ function checkAnywhere() {
   const files = ANYWHERE.map((file) => new URL(`../dist/${file}`, import.meta.url));
   const seen = new Set(files.map(String));
   for (const file of files) {
-    for (const [, specifier = ""] of readFileSync(file, "utf8").matchAll(/^(?:import|export)\b[^"]*"([^"]+)";$/gm)) {
+    const code = readFileSync(file, "utf8");
+    const builtin = /^const .* = process\.getBuiltinModule\("([^"]+)"\);$/m.exec(code)?.[1];
+    if (builtin !== undefined) throw new Error(`${file.pathname} needs ${builtin}; it must run in a browser`);
+    for (const [, specifier = ""] of code.matchAll(/^(?:import|export)\b[^"]*"([^"]+)";$/gm)) {
       const imported = new URL(specifier, file);
       if (!specifier.startsWith(".")) throw new Error(`${file.pathname} needs ${specifier}; it must run in a browser`);
       if (seen.has(String(imported))) continue;
@@ -60,12 +73,6 @@ function checkAnywhere() {
     }
   }
 }
-
-/** A file that is imported for nothing does nothing (package.json: sideEffects), and is not loaded: the command line would load all of the core at each start. */
-const withoutIdleImports = {
-  name: "without idle imports",
-  renderChunk: (/** @type {string} */ code) => code.replaceAll(/^import "\.[^"]+";\n/gm, ""),
-};
 
 /** @param {string[]} names @param {"esm" | "cjs"} format */
 async function join(names, format) {
@@ -76,13 +83,14 @@ async function join(names, format) {
     platform: "node",
     external: PEERS,
     logLevel: "warn",
-    plugins: [sqlText, withoutIdleImports],
+    plugins: [sqlText, quickStart(format)],
     output: {
       dir: format === "esm" ? "dist" : "dist/cjs",
       format,
       entryFileNames: `[name].${ending}`,
       chunkFileNames: `chunks/[name]-[hash].${ending}`,
       codeSplitting: { groups: TOGETHER },
+      comments: COMMENTS,
     },
   });
 }
@@ -96,6 +104,7 @@ await build({
   input: entries([KEEPER]),
   platform: "node",
   logLevel: "warn",
-  output: { dir: "dist", format: "esm", entryFileNames: "[name].js", codeSplitting: false },
+  plugins: [quickStart("esm")],
+  output: { dir: "dist", format: "esm", entryFileNames: "[name].js", codeSplitting: false, comments: COMMENTS },
 });
 checkAnywhere();

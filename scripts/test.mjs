@@ -47,6 +47,7 @@ const QUICK = [
   "test/sources.test.ts",
   "test/tidy.test.ts",
   "test/package.test.ts",
+  "test/imports.test.ts",
   "test/docs.test.ts",
 ];
 /** Their output is shown as it comes; that of the others when they have ended. */

@@ -173,7 +173,17 @@ const GLUE: Readonly<Record<string, readonly string[]>> = {
 const TEST_FOLDERS = ["defences", "incidents", "mutants", "projects", "soak", "support", "types"];
 
 /** Tests of the repository as a whole. */
-const WHOLE_TESTS = ["docs", "examples", "examples-on-servers", "package", "patches", "sources", "tarball", "tidy"];
+const WHOLE_TESTS = [
+  "docs",
+  "examples",
+  "examples-on-servers",
+  "imports",
+  "package",
+  "patches",
+  "sources",
+  "tarball",
+  "tidy",
+];
 
 /** What no file may hold. Written with [brackets], so that this file does not hold it either. */
 const UNWANTED: readonly (readonly [what: string, pattern: RegExp])[] = [

@@ -2,7 +2,6 @@
 // passed in (ioredis.ts, node-redis.ts).
 //
 // The caller decides what an outcome means (errors.ts). A port tells it the one thing that only a client knows: whether a request was certainly never sent (`NotSent`).
-import { createHash } from "node:crypto";
 
 /** A script of Lua, and the hash by which a server that has seen it knows it. */
 export interface Script {
@@ -10,8 +9,16 @@ export interface Script {
   readonly sha: string;
 }
 
+/** The hash is made when it is first asked for, because node:crypto takes 3 ms to load. */
 export function scriptOf(text: string): Script {
-  return { text, sha: createHash("sha1").update(text).digest("hex") };
+  let sha: string | undefined;
+  return {
+    text,
+    get sha() {
+      sha ??= process.getBuiltinModule("node:crypto").createHash("sha1").update(text).digest("hex");
+      return sha;
+    },
+  };
 }
 
 /** Hears the messages that are published, until `broken` is called or the listening is stopped. */

@@ -5,10 +5,10 @@
 // But a cloned machine draws the same numbers as its original. So the stamp of a keep carries its beat as well, which no copy draws (election/fresh-beat.ts); and a client of
 // our own, which sends nothing twice, recognises nothing: a conflict is a conflict.
 // A try that comes late changes nothing: its condition names a stamp, a beat, or a session and a bid, none of which comes back.
-import { randomUUID } from "node:crypto";
 import { isGivenUp, stopSignalOf } from "../call.ts";
 import type { Call } from "../contract.ts";
 import type { Attribute, Change, Consistency, DynamoTable, Item, Written } from "../../clients/dynamodb/client.ts";
+import { freshId } from "../../clients/random.ts";
 import { text } from "./items.ts";
 import type { DynamoWhereabouts } from "./refusals.ts";
 
@@ -53,7 +53,7 @@ export class Desk {
   /** Writes with a new stamp, and returns the stamp. `written` also if an earlier try of this very write was applied. */
   async swap(swap: Swap, call: Call): Promise<ItemSwapped> {
     if (isGivenUp(call)) call.signal.throwIfAborted();
-    const stamp = `${randomUUID({ disableEntropyCache: true })}${swap.sign === undefined ? "" : `/${swap.sign}`}`;
+    const stamp = `${freshId()}${swap.sign === undefined ? "" : `/${swap.sign}`}`;
     const written = await this.table.change(
       changeOf({ ...swap, set: { ...swap.set, stamp: text(stamp) } }),
       stopSignalOf(call),

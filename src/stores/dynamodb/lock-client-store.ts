@@ -5,7 +5,6 @@
 // version number, under the condition that it is the owner still. Version numbers are random and never come back, so a late claim finds another one.
 // There is no session: it is a nonce, ends nothing, and what its process still has on its way may be applied. There is no token: their client replaces or deletes the
 // item, and any counter in it.
-import { randomUUID } from "node:crypto";
 import type { Refused, Unknown } from "../../base/outcome.ts";
 import type {
   Call,
@@ -28,6 +27,7 @@ import { VACANT } from "../contract.ts";
 import { grantedMs } from "../granted-ttl.ts";
 import { Mailboxes } from "../mailbox.ts";
 import type { DynamoTable, Item, Written } from "../../clients/dynamodb/client.ts";
+import { freshId } from "../../clients/random.ts";
 import { inTurns } from "./in-turns.ts";
 import { LOCK_CLIENT_GUARANTEE } from "./guarantee.ts";
 import { itemOf, type LockItem, ownerOf, readLock, seatOf, versionOf } from "./lock-item.ts";
@@ -76,7 +76,7 @@ export class LockClientStore implements UnfencedStore {
 
   /** False if the name is another's, or gone. */
   async #renew({ candidate, ttlMs }: Session, { name, bid }: Hold, call: Call): Promise<boolean> {
-    const rvn = freshVersion();
+    const rvn = freshId();
     const written = await this.#table.change(
       {
         key: name,
@@ -110,7 +110,7 @@ export class LockClientStore implements UnfencedStore {
     const owner = ownerOf(session.candidate, bid);
     if (lock?.owner === owner && !lock.isReleased) return await this.#announce(claim, lock, call);
     if (!mayReplace(claim, owner, lock)) return { kind: "beaten", seat: seatOf(name, lock) };
-    const rvn = freshVersion();
+    const rvn = freshId();
     const item = itemOf(owner, session.ttlMs, rvn, value);
     const written = await this.#table.put(name, item, this.#over(lock), stopSignalOf(call));
     if (isApplied(written, rvn)) return { kind: "granted", hold: { name, bid } };
@@ -137,7 +137,7 @@ export class LockClientStore implements UnfencedStore {
   /** The name is this claim's already: its value is written, if it is another one. */
   async #announce({ name, bid, value }: Claim, lock: LockItem, call: Call): Promise<Claimed> {
     if (lock.value !== value) {
-      const rvn = freshVersion();
+      const rvn = freshId();
       const item = itemOf(lock.owner, lock.ttlMs, rvn, value);
       const when = { condition: IS_MINE, values: { ":owner": { S: lock.owner } } };
       if (!isApplied(await this.#table.put(name, item, when, stopSignalOf(call)), rvn)) throw overtaken(name);
@@ -191,10 +191,6 @@ export class LockClientStore implements UnfencedStore {
       return outcomeOf(error, this.#where);
     }
   }
-}
-
-function freshVersion(): string {
-  return randomUUID({ disableEntropyCache: true });
 }
 
 /** True also if the client has tried it twice, and the first try was applied. */

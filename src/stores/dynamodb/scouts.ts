@@ -7,9 +7,9 @@
 //
 // Nothing is decided here. Two scouts of one name, or none, cost requests or a second. So its reads are loose (they cost half), its errors are swallowed (the
 // candidate's own requests report them), and the instants are those of timers.
-import { randomInt } from "node:crypto";
 import type { Call, Name, Seat } from "../contract.ts";
 import type { Item } from "../../clients/dynamodb/client.ts";
+import { randomBelow } from "../../clients/random.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
 import type { Desk } from "./desk.ts";
@@ -85,7 +85,7 @@ class Post {
     this.#name = name;
     this.#parts = parts;
     this.#tell = tell;
-    this.#round = later(randomInt(FIRST_ROUND_MS), () => this.#nextRound());
+    this.#round = later(randomBelow(FIRST_ROUND_MS), () => this.#nextRound());
   }
 
   leave(): void {
@@ -100,7 +100,7 @@ class Post {
     this.#stamp = await within((call) => this.#post(call)).catch(() => this.#stamp);
     if (this.#hasLeft) return this.#giveUp();
     const isScout = this.#stamp !== undefined;
-    const everyMs = isScout ? SCOUT_ROUND_MS : OTHERS_ROUND_MS + randomInt(OTHERS_ROUND_MS / 4);
+    const everyMs = isScout ? SCOUT_ROUND_MS : OTHERS_ROUND_MS + randomBelow(OTHERS_ROUND_MS / 4);
     this.#round = later(everyMs, () => this.#nextRound());
     if (isScout) this.#look ??= later(0, () => this.#glance());
   }

@@ -5,9 +5,9 @@
 // Only when a session is opened, by a store that has not met its tables yet: a store that merely looks makes nothing, and a schema that is dropped under a running
 // election is not replaced by those who were in it, since its tokens would begin again in a new domain while an old leader still believes.
 // It is said once, with the name of the database: candidates with a wrong URL would elect a leader of their own there.
-import { randomUUID } from "node:crypto";
 import type { Refused, Unknown } from "../../base/outcome.ts";
 import type { Database } from "../../clients/postgres/database.ts";
+import { randomId } from "../../clients/random.ts";
 import { mayNotMake, outcomeOf, type PostgresWhereabouts } from "./refusals.ts";
 import { isDomainSql, makingSql } from "./schema.ts";
 
@@ -41,7 +41,7 @@ export class Tables {
   /** undefined: asking again is worth while. */
   async make(): Promise<Refused | Unknown | undefined> {
     const { schema } = this.#where;
-    const domain = `postgres-${randomUUID()}`;
+    const domain = `postgres-${randomId()}`;
     try {
       await this.#database.run(makingSql(schema, domain, PATIENCE_MS), PATIENCE_MS);
       const found = await this.#database.run(isDomainSql(schema, `'${domain}'`), PATIENCE_MS);

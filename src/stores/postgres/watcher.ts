@@ -1,12 +1,12 @@
 // Hints, for as long as somebody watches. NOTIFY, heard on a session of our own; and a look from time to time where there is no such session. A pooler in
 // transaction mode accepts LISTEN and forgets it. So we send a word to ourselves, from another connection, and look until we have heard it.
 // Hints are not needed for safety; what goes wrong here is said by the machine's own requests.
-import { randomUUID } from "node:crypto";
 import { asBid, asVersion, type Hint, type Invitation, type Name, type Question, type Seat } from "../contract.ts";
 import { readInvitation, writeInvitation } from "../invitations.ts";
 import type { Mailbox } from "../mailbox.ts";
 import { Watched } from "../watched.ts";
 import type { Database, NotificationEars } from "../../clients/postgres/database.ts";
+import { randomId } from "../../clients/random.ts";
 import { notifySql } from "./schema.ts";
 
 const LOOK_EVERY_MS = 500;
@@ -138,7 +138,7 @@ interface Uses {
 class Listening {
   readonly #parts: PostgresWatcherParts;
   readonly #uses: Uses;
-  readonly #echo: string = `${ECHO}${randomUUID()}`;
+  readonly #echo: string = `${ECHO}${randomId()}`;
   #timer: NodeJS.Timeout | undefined;
   #stop: (() => void) | undefined;
   #isOver = false;

@@ -5,9 +5,9 @@ import { dynamodb } from "conclave/stores/dynamodb";
 import { call } from "../moves.ts";
 import { ModelClient } from "./model-client.ts";
 
-vi.mock(import("node:crypto"), async (original) => ({
+vi.mock(import("../../../src/clients/random.ts"), async (original) => ({
   ...(await original()),
-  randomUUID: () => "00000000-0000-4000-8000-000000000000" as const,
+  freshId: () => "00000000-0000-4000-8000-000000000000",
 }));
 
 it("the second copy to renew is refused, although it draws the same numbers as the first", async () => {
