@@ -34,8 +34,12 @@ export function outcomeOf(error: unknown, chroot: string): Refused | Unknown {
   return { kind: "refused", code, message: `zookeeper: ${what}`, retryable, cause: error };
 }
 
+/** For a store that was made from a client as for one from a URL: its renewal thread has only the URL. */
+export const HOW_TO_NAME_A_USER =
+  'write it into the URL (zookeeper://user:password@host:2181), or call addAuthInfo("digest", Buffer.from("user:password")) of the client before you pass it';
+
 /** A wrong password is no error to ZooKeeper: the client merely gets no rights. */
 function deniedReason(chroot: string): string {
   const path = chroot === "" ? "/" : chroot;
-  return `Put user and password into the URL (zookeeper://user:password@host:2181), and give that user all rights below ${path}, in zkCli.sh: addauth digest OWNER:PASSWORD, then setAcl -R ${path} auth:OWNER:cdrwa. A wrong password shows as a missing right.`;
+  return `If the store has no user yet, ${HOW_TO_NAME_A_USER}. Give that user all rights below ${path}, in zkCli.sh: addauth digest OWNER:PASSWORD, then setAcl -R ${path} auth:OWNER:cdrwa. A wrong password shows as a missing right.`;
 }

@@ -80,7 +80,7 @@ const AT_ONCE = 64;
 const LOST = { kind: "session-lost" } as const;
 
 export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, ShowsNodeless, Reopenable {
-  readonly url: string;
+  readonly #url: string;
   readonly guarantee: Guarantee<"fenced">;
   readonly #chroot: string;
   readonly #shape: ShapeName;
@@ -90,12 +90,17 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   readonly #mailboxes = new Mailboxes();
 
   constructor({ address, tickMs, shape, layout, acl }: StoreSettings) {
-    this.url = address.url;
+    this.#url = address.url;
     this.guarantee = guaranteeOf(tickMs, shape);
     this.#chroot = address.chroot;
     this.#shape = shape;
     this.#layout = layout;
     this.#sessions = new Sessions(address, acl, tickMs);
+  }
+
+  /** It may carry a password: not a field, so that it is not printed with the object. */
+  get url(): string {
+    return this.#url;
   }
 
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish: KeepWish = {}): Promise<Kept> {
