@@ -47,7 +47,7 @@ function unknownClient(): Error {
 function hostOf(server: unknown): string {
   const { host, port } = asRead(server);
   if (typeof host !== "string" || (typeof port !== "string" && typeof port !== "number")) throw unknownClient();
-  if (!/^[^\s:@/?#[\]]+$/.test(host) || !/^[0-9]{1,5}$/.test(`${port}`))
+  if (!/^[^\s,:@/?#[\]]+$/.test(host) || !/^[0-9]{1,5}$/.test(`${port}`))
     throw invalidConfig(STORE, [`a server of the client, ${show(host.replace(/.*@/s, "…@"))}, is not host:port`]);
   return `${host}:${port}`;
 }
