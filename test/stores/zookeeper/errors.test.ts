@@ -2,6 +2,7 @@
 // and users work when they are right.
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { ACL, createClient, CreateMode, Id, Permission } from "node-zookeeper-client";
 import { afterAll, describe, expect, it } from "vitest";
 import { createCandidate, elect, isConclaveError } from "conclave";
 import { asBid, VACANT } from "conclave/stores/contract";
@@ -101,8 +102,46 @@ describe("users", () => {
     expect((await candidate.election("x").campaign()).isHeld()).toBe(true);
     for (const other of ["", "anna:falsch@", "bert:geheim@"])
       expect(await refusalOf(await at(other))).toMatch(
-        /^STORE_DENIED: .*setAcl -R \/mine.*A wrong password shows as a missing right/,
+        /^STORE_DENIED: .*setAcl -R \/mine auth:USER:cdrwa.*A wrong password shows as a missing right/,
       );
+    expect(await refusalOf(await at(""))).toMatch(/The store has no user: write user and password into the URL/);
+    expect(await refusalOf(await at("bert:geheim@"))).not.toMatch(/has no user|bert/);
+  });
+
+  it("are served where an owner has done what the message says, and the owner keeps its rights", async () => {
+    const owner = createClient(await plain());
+    const all = (id: Id): ACL[] => [new ACL(Permission.ALL, id)];
+    const done = <A>(send: (call: (error: unknown, answer: A) => void) => void): Promise<A> =>
+      new Promise((resolve, reject) =>
+        send((error, answer) => (error === null ? resolve(answer) : reject(error as Error))),
+      );
+    await new Promise<void>((resolve) => {
+      owner.once("connected", resolve);
+      owner.connect();
+    });
+    owner.addAuthInfo("digest", Buffer.from("owner:geheim"));
+    await done((call) => owner.create("/owned", Buffer.alloc(0), all(new Id("auth", "")), CreateMode.PERSISTENT, call));
+    const at = `zookeeper://bert:geheim@${await plain()}/owned?tickMs=500`;
+    expect(await refusalOf(at)).toMatch(/setAcl -R \/owned auth:USER:cdrwa/);
+    owner.addAuthInfo("digest", Buffer.from("bert:geheim"));
+    await done((call) => owner.setACL("/owned", all(new Id("auth", "bert")), call));
+    const rights = await done<ACL[]>((call) => owner.getACL("/owned", call));
+    expect(rights.map(({ id }) => id.id.split(":")[0])).toEqual(["owner", "bert"]);
+    owner.close();
+    await using candidate = createCandidate({ store: zookeeper(at), ttlMs: 4000 });
+    expect((await candidate.election("x").campaign()).isHeld()).toBe(true);
+  });
+
+  it("without a chroot are not told to change the rights of /", async () => {
+    const owner = createCandidate({
+      store: zookeeper(`zookeeper://anna:geheim@${await plain()}?tickMs=500`),
+      ttlMs: 4000,
+    });
+    await owner.withLock("top", async () => {});
+    await owner.close();
+    const told = await refusalOf(`zookeeper://bert:geheim@${await plain()}?tickMs=500`, "top");
+    expect(told).toMatch(/setAcl -R NODE auth:USER:cdrwa/);
+    expect(told).not.toMatch(/setAcl -R \/ /);
   });
 });
 
