@@ -2,33 +2,23 @@
 // a key does not fit. Such a mistake does not pass by itself.
 import type { TlsSettings } from "./url-parts.ts";
 
-/** What is wrong with these, as sentences that begin with the name of the setting. `prefix`: what that name has before ca, cert and key. */
-export function problemsOfPems({ ca, cert, key }: Pick<TlsSettings, "ca" | "cert" | "key">, prefix = ""): string[] {
+/** What is wrong with these, as sentences that begin with the name of the setting. */
+export function problemsOfPems({ ca, cert, key }: Pick<TlsSettings, "ca" | "cert" | "key">): string[] {
   const hasCertificate = (pem: string | Buffer): boolean =>
     /-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(pem.toString());
   const without = Object.entries({ ca, cert }).filter(([, pem]) => pem !== undefined && !hasCertificate(pem));
   if (without.length > 0)
-    return without.map(
-      ([name]) => `${prefix}${name} is a file without a certificate in PEM (-----BEGIN CERTIFICATE-----)`,
-    );
-  if (key === undefined) return [];
-  if (/ENCRYPTED/.test(key.toString()))
-    return [
-      `${prefix}key is encrypted, and nobody is there to be asked for its password: openssl pkey -in FILE decrypts it`,
-    ];
-  return problemsOfPair(cert, key, prefix);
-}
-
-function problemsOfPair(cert: TlsSettings["cert"], key: string | Buffer, prefix: string): string[] {
+    return without.map(([name]) => `${name} is a file without a certificate in PEM (-----BEGIN CERTIFICATE-----)`);
+  if (cert === undefined || key === undefined) return [];
+  if (key.toString().includes("ENCRYPTED"))
+    return ["key is encrypted, and nobody is there to be asked for its password: openssl pkey -in FILE decrypts it"];
   try {
-    process.getBuiltinModule("node:tls").createSecureContext({ key, ...(cert === undefined ? {} : { cert }) });
+    process.getBuiltinModule("node:tls").createSecureContext({ cert, key });
     return [];
   } catch (error) {
     const { code = "" } = error as { readonly code?: string };
     return code === "ERR_OSSL_X509_KEY_VALUES_MISMATCH"
-      ? [`${prefix}key does not belong to the certificate in ${prefix}cert`]
-      : [
-          `${prefix}cert and ${prefix}key cannot be used (${code}): are they a certificate and its private key, in PEM?`,
-        ];
+      ? ["key does not belong to the certificate in cert"]
+      : [`cert and key cannot be used (${code}): are they a certificate and its private key, in PEM?`];
   }
 }

@@ -4,7 +4,6 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { etcd } from "conclave/stores/etcd";
-import { redis } from "conclave/stores/redis";
 import { zookeeper } from "conclave/stores/zookeeper";
 import { privateFolder } from "../../scripts/servers/process.mjs";
 import { makeCertificates } from "../stores/etcd/certificates.ts";
@@ -24,10 +23,6 @@ spawnSync("openssl", ["pkey", "-aes256", "-passout", "pass:x", "-in", files.clie
 const STORES: Readonly<Record<string, (query: Readonly<Record<string, string>>) => unknown>> = {
   zookeeper: (query) => zookeeper(`zookeepers://h1?${new URLSearchParams(query).toString()}`),
   etcd: (query) => etcd(`etcds://h1?${new URLSearchParams(query).toString()}`),
-  redis: (query) => {
-    const settings = Object.fromEntries(Object.entries(query).map(([key, value]) => [`conclave_${key}`, value]));
-    return redis(`rediss://h1?${new URLSearchParams(settings).toString()}`);
-  },
 };
 
 describe.each(Object.entries(STORES))("%s", (_store, open) => {

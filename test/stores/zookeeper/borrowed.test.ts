@@ -143,12 +143,13 @@ describe("the user of the client", () => {
 
   it("that is missing, or has a wrong password, is told what to do", async () => {
     await leadsOnce(zookeeper(clientOf(servers(), "/bert", "bert:geheim"), TICK), "x");
-    for (const user of [undefined, "bert:falsch"]) {
+    for (const [user, told] of [
+      [undefined, /The store has no user: .*or call addAuthInfo\("digest".*before you pass it.*setAcl -R \/bert/],
+      ["bert:falsch", /setAcl -R \/bert .*A wrong password shows as a missing right/],
+    ] as const) {
       const store = zookeeper(clientOf(servers(), "/bert", user), TICK);
       await using candidate = createCandidate({ store, ttlMs: TTL_MS });
-      await expect(candidate.election("x").campaign()).rejects.toThrow(
-        /addAuthInfo\("digest".*before you pass it.*A wrong password shows as a missing right/,
-      );
+      await expect(candidate.election("x").campaign()).rejects.toThrow(told);
       await store.close();
     }
   });
