@@ -1,12 +1,13 @@
 // A client of node-zookeeper-client in place of a URL, on a real server and on three: the elections are those of the URL, the client is left as it was, in whatever state it is, and its user and
 // chroot count.
-import { type Client, createClient, State } from "node-zookeeper-client";
+import { type ACL, type Client, createClient, State } from "node-zookeeper-client";
 import { afterEach, describe, expect, it } from "vitest";
 import { createCandidate, type FencedStore } from "conclave";
 import { zookeeper } from "conclave/stores/zookeeper";
 import * as server from "../../../scripts/servers/zookeeper.mjs";
 import type { Servers } from "../../support/servers.ts";
 import { useServers } from "../../support/servers.ts";
+import { answered, connected } from "./npm-client.ts";
 import { urlOf, wordOf } from "./zookeeper.ts";
 
 const TTL_MS = 4000;
@@ -25,19 +26,13 @@ function clientOf({ urls }: Servers, chroot = "", user?: string): Client {
   return client;
 }
 
-async function connected(client: Client): Promise<Client> {
-  await new Promise<void>((resolve) => {
-    client.once("connected", resolve);
-    client.connect();
-  });
+async function opened(client: Client): Promise<Client> {
   open.push(client);
-  return client;
+  return await connected(client);
 }
 
-const answer = <A>(ask: (done: (error: Error | null, answer: A) => void) => void): Promise<A> =>
-  new Promise((resolve, reject) => ask((error, value) => (error === null ? resolve(value) : reject(error))));
 const childrenOf = (client: Client, path: string): Promise<string[]> =>
-  answer((done) => client.getChildren(path, done as never));
+  answered<string[]>((done) => client.getChildren(path, done));
 
 /** It leads once, and gives the seat back. */
 async function leadsOnce(store: FencedStore, name: string): Promise<void> {
@@ -48,7 +43,7 @@ async function leadsOnce(store: FencedStore, name: string): Promise<void> {
 
 describe("a candidate of a client", () => {
   it("stands in one line with a candidate of the URL, below the client's chroot", async () => {
-    const client = await connected(clientOf(servers(), "/fleet/locks"));
+    const client = await opened(clientOf(servers(), "/fleet/locks"));
     const [store, other] = [zookeeper(client, TICK), zookeeper(urlOf(servers(), { chroot: "/fleet/locks" }))];
     await using leader = createCandidate({ store, id: "leader", ttlMs: TTL_MS });
     const heard: string[] = [];
@@ -91,13 +86,13 @@ describe("a candidate of a client", () => {
 
 describe("the client of the user", () => {
   it("stays connected and goes on with its session when the store is closed", async () => {
-    const client = await connected(clientOf(servers()));
+    const client = await opened(clientOf(servers()));
     const session = client.getSessionId().toString("hex");
-    await answer<string>((done) => client.create("/mine", Buffer.from("data"), done as never));
+    await answered<string>((done) => client.create("/mine", Buffer.from("data"), done));
     await leadsOnce(zookeeper(client, TICK), "open");
     expect(client.getState()).toBe(State.SYNC_CONNECTED);
     expect(client.getSessionId().toString("hex")).toBe(session);
-    expect(String(await answer((done) => client.getData("/mine", done as never)))).toBe("data");
+    expect(String(await answered<Buffer>((done) => client.getData("/mine", done)))).toBe("data");
   });
 
   it("is not connected by the store, and may be connected afterwards", async () => {
@@ -105,12 +100,12 @@ describe("the client of the user", () => {
     const store = zookeeper(client, TICK);
     await leadsOnce(store, "early");
     expect(client.getState()).toBe(State.DISCONNECTED);
-    await connected(client);
+    await opened(client);
     expect(await childrenOf(client, "/early")).toEqual([]);
   });
 
   it("may be closed already", async () => {
-    const client = await connected(clientOf(servers()));
+    const client = await opened(clientOf(servers()));
     open.pop();
     const closed = new Promise<void>((resolve) => client.once("disconnected", resolve));
     client.close();
@@ -132,10 +127,9 @@ describe("the client of the user", () => {
 
 describe("the user of the client", () => {
   it("has the nodes that are made to itself, and the same user of a URL leads there", async () => {
-    const client = await connected(clientOf(servers(), "/anna", "anna:geheim@/:"));
+    const client = await opened(clientOf(servers(), "/anna", "anna:geheim@/:"));
     await leadsOnce(zookeeper(client, TICK), "x");
-    type Acls = readonly { readonly id: { readonly scheme: string; readonly id: string } }[];
-    const acls = await answer<Acls>((done) => client.getACL("/x", done as never));
+    const acls = await answered<ACL[]>((done) => client.getACL("/x", done));
     expect(acls.map(({ id }) => [id.scheme, id.id.split(":")[0]])).toEqual([["digest", "anna"]]);
     const host = new URL(servers().urls[0] ?? "").host;
     await leadsOnce(zookeeper(`zookeeper://anna:geheim%40%2F%3A@${host}/anna`, TICK), "x");

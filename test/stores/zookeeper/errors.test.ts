@@ -11,6 +11,7 @@ import { privateFolder } from "../../../scripts/servers/process.mjs";
 import * as server from "../../../scripts/servers/zookeeper.mjs";
 import { useServers } from "../../support/servers.ts";
 import { type Certificates, makeCertificates } from "../etcd/certificates.ts";
+import { answered, connected } from "./npm-client.ts";
 
 const own = privateFolder("zookeeper-certificates");
 const files: Certificates = makeCertificates(own.folder);
@@ -109,23 +110,17 @@ describe("users", () => {
   });
 
   it("are served where an owner has done what the message says, and the owner keeps its rights", async () => {
-    const owner = createClient(await plain());
+    const owner = await connected(createClient(await plain()));
     const all = (id: Id): ACL[] => [new ACL(Permission.ALL, id)];
-    const done = <A>(send: (call: (error: unknown, answer: A) => void) => void): Promise<A> =>
-      new Promise((resolve, reject) =>
-        send((error, answer) => (error === null ? resolve(answer) : reject(error as Error))),
-      );
-    await new Promise<void>((resolve) => {
-      owner.once("connected", resolve);
-      owner.connect();
-    });
     owner.addAuthInfo("digest", Buffer.from("owner:geheim"));
-    await done((call) => owner.create("/owned", Buffer.alloc(0), all(new Id("auth", "")), CreateMode.PERSISTENT, call));
+    await answered((call) =>
+      owner.create("/owned", Buffer.alloc(0), all(new Id("auth", "")), CreateMode.PERSISTENT, call),
+    );
     const at = `zookeeper://bert:geheim@${await plain()}/owned?tickMs=500`;
     expect(await refusalOf(at)).toMatch(/setAcl -R \/owned auth:USER:cdrwa/);
     owner.addAuthInfo("digest", Buffer.from("bert:geheim"));
-    await done((call) => owner.setACL("/owned", all(new Id("auth", "bert")), call));
-    const rights = await done<ACL[]>((call) => owner.getACL("/owned", call));
+    await answered((call) => owner.setACL("/owned", all(new Id("auth", "bert")), call));
+    const rights = await answered<ACL[]>((call) => owner.getACL("/owned", call));
     expect(rights.map(({ id }) => id.id.split(":")[0])).toEqual(["owner", "bert"]);
     owner.close();
     await using candidate = createCandidate({ store: zookeeper(at), ttlMs: 4000 });
