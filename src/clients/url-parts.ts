@@ -5,6 +5,7 @@ import { invalidConfig } from "../base/errors.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
 import { looksUnset } from "../base/url.ts";
+import { problemsOfPems } from "./pem.ts";
 
 export interface Endpoint {
   readonly host: string;
@@ -114,6 +115,8 @@ export function tlsOf(store: string, settings: URLSearchParams): TlsSettings {
     servername: settings.get("servername") ?? undefined,
   };
   if ((tls.cert === undefined) !== (tls.key === undefined)) throw invalidConfig(store, ["cert and key go together"]);
+  const problems = problemsOfPems(tls);
+  if (problems.length > 0) throw invalidConfig(store, problems);
   return tls;
 }
 

@@ -6,14 +6,19 @@
 // a majority agrees proves the one before it (zookeeper/guarantee.ts); a ping proves nothing. Token: the number of the write that made the entry, in a domain that is made once.
 // Not promised: that a leader of the ensemble that stands still for a session's timeout ends no session early. docs/stores/zookeeper.md has it in sentences.
 import { invalidConfig } from "../base/errors.ts";
+import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { parseAddress } from "../clients/zookeeper/address.ts";
+import { type NodeZooKeeperClient, urlOfClient } from "../clients/zookeeper/borrowed.ts";
 import { CREATOR_ACL, OPEN_ACL } from "../clients/zookeeper/messages.ts";
 import type { FencedStore, Reopenable } from "./contract.ts";
 import { DEFAULT_TICK_MS } from "./zookeeper/guarantee.ts";
 import { type LayoutName, LAYOUTS } from "./zookeeper/layout.ts";
 import { type ShapeName, SHAPES } from "./zookeeper/place.ts";
+import { HOW_TO_NAME_A_USER } from "./zookeeper/refusals.ts";
 import { ZooKeeperStore } from "./zookeeper/zookeeper-store.ts";
+
+export type { NodeZooKeeperClient } from "../clients/zookeeper/borrowed.ts";
 
 /** Options of `zookeeper`. Each can also stand in the URL, as `?tickMs=2000&layout=latch&acl=open`; where both say something, they must say the same. */
 export interface ZooKeeperOptions {
@@ -33,10 +38,6 @@ export interface ZooKeeperOptions {
   readonly acl?: "open" | "creator" | undefined;
 }
 
-/** docs/adr/0057 has the reasons. */
-const NO_CLIENT =
-  "a client object cannot be used: a renewal is proven by two writes over one connection, and the clients of npm do not tell over which connection an answer came. Pass the URL of the same ensemble, zookeeper://host:2181/CHROOT; conclave opens a connection of its own";
-
 const SETTINGS = ["tickMs", "shape", "layout", "acl"] as const;
 const ACLS: readonly string[] = ["open", "creator"];
 const LONGEST_TICK_MS = 600_000;
@@ -44,16 +45,20 @@ const LONGEST_TICK_MS = 600_000;
 /**
  * A store at `zookeeper://[user:password@]host[:port][,host[:port]…][/CHROOT]`, or `zookeepers://` with TLS and `?ca=FILE&cert=FILE&key=FILE&servername=NAME`.
  * Nothing is opened before the first call; needs no client library.
+ *
+ * In place of the URL it takes a client of `node-zookeeper-client`, and reads its servers, its chroot and the user of its `addAuthInfo`, once: call that before. The store has a session and
+ * connections of its own beside the client's, which `close()` does not touch.
  */
-export function zookeeper(url: string, options: ZooKeeperOptions = {}): FencedStore & Reopenable {
-  if (typeof url === "object" && url !== null) throw invalidConfig("zookeeper", [NO_CLIENT]);
+export function zookeeper(
+  source: string | NodeZooKeeperClient,
+  options: ZooKeeperOptions = {},
+): FencedStore & Reopenable {
+  const url = typeof source === "object" && source !== null ? urlOfClient(source) : source;
   const parsed = parseAddress(url, SETTINGS);
   const said = new Map(parsed.settings);
-  const problems: string[] = [];
-  for (const [key, value] of Object.entries(options)) {
+  const problems = problemsOfKeys(options, SETTINGS);
+  for (const [key, value] of Object.entries(options ?? {})) {
     if (value === undefined) continue;
-    if (!SETTINGS.some((known) => known === key))
-      problems.push(`${show(key)} is not an option: ${SETTINGS.join(", ")} are`);
     if (said.has(key) && said.get(key) !== `${value}`)
       problems.push(`${key} is ${show(value)} as an option, and another in the URL`);
     said.set(key, `${value}`);
@@ -68,7 +73,7 @@ export function zookeeper(url: string, options: ZooKeeperOptions = {}): FencedSt
   if (!isShape(shape)) problems.push(`shape ${show(shape)} is not known: ${SHAPES.join(", ")} are`);
   if (shape === "race" && said.has("layout")) problems.push("layout is of a line: leave it out, or shape race");
   if (!ACLS.includes(acl)) problems.push(`acl ${show(acl)} is not known: ${ACLS.join(", ")} are`);
-  if (acl === "creator" && parsed.user === undefined) problems.push("acl creator needs user:password@ in the URL");
+  if (acl === "creator" && parsed.user === undefined) problems.push(`acl creator needs a user: ${HOW_TO_NAME_A_USER}`);
   if (problems.length > 0 || !isLayout(layout) || !isShape(shape)) throw invalidConfig("zookeeper", problems);
   const address = { ...parsed, url: urlWith(url, said) };
   return new ZooKeeperStore({ address, tickMs, shape, layout, acl: acl === "open" ? OPEN_ACL : CREATOR_ACL });

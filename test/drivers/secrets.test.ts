@@ -5,6 +5,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
+import { inspect } from "node:util";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import pg from "pg";
 import sql from "postgres";
@@ -66,6 +67,24 @@ describe("a password with signs that a URL wants to be escaped", () => {
       expect(passwordHidden(`${scheme}://user:${SECRET}@${SECRET}@${place}`)).not.toContain(SECRET);
     },
   );
+});
+
+describe("a password in a URL that is right", () => {
+  it.each([
+    ["redis", "127.0.0.1:1/0", { unfenced: true }],
+    ["postgres", "127.0.0.1:1/app", {}],
+    ["etcd", "127.0.0.1:1", {}],
+    ["zookeeper", "127.0.0.1:1", {}],
+    ["dynamodb", "conclave?region=eu&endpoint=http://127.0.0.1:1", {}],
+  ])("is not printed with the store, or with a candidate of it: %s", async (scheme, place, accepted) => {
+    const store = await openStore(`${scheme}://user:${SECRET}@${place}`);
+    const candidate = createCandidate({ store, ...accepted } as never);
+    const printed = inspect([store, candidate, candidate.election("x")], { depth: 12, maxStringLength: null });
+    expect(printed).not.toContain(SECRET);
+    expect(JSON.stringify({ ...store, guarantee: undefined })).not.toContain(SECRET);
+    await candidate.close();
+    await store.close();
+  });
 });
 
 describe("PostgreSQL", PATIENT, () => {

@@ -25,6 +25,7 @@ import {
   type UnfencedStore,
 } from "conclave";
 import { type LogNode, type ProtocolNode, raftElection } from "conclave/protocols";
+import { type NodeZooKeeperClient, zookeeper } from "conclave/stores/zookeeper";
 
 declare const tokens: FencedStore;
 declare const noTokens: UnfencedStore;
@@ -293,3 +294,13 @@ export {
   oneOfThem,
 };
 export { locked, noSeat, oneClaim, plainVersion, promoted, standing, thinKeep, weaker, weakerCandidate };
+
+// ---- clients -----------------------------------------------------------------------------------------------------------------------------
+
+declare const zooKeeperClient: NodeZooKeeperClient;
+
+zookeeper(zooKeeperClient, { tickMs: 500 });
+// @ts-expect-error a client of the package zookeeper does not show its user
+zookeeper({ config: { connect: "h1:2181" }, add_auth: () => {} });
+// @ts-expect-error one client names a whole ensemble: a list of them is nothing
+zookeeper([zooKeeperClient]);

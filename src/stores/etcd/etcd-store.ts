@@ -54,7 +54,6 @@ import { joinAll, leaveAll } from "./stand.ts";
 const NONCES_REMEMBERED = 1000;
 
 export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, ShowsNodeless, Reopenable {
-  readonly url: string;
   /** The guarantee of any supported version. The promises of the version that was met come with an opened session. */
   readonly guarantee: Guarantee<"fenced"> = anyVersion();
   readonly #client: EtcdClient;
@@ -65,7 +64,11 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
   constructor(client: EtcdClient) {
     this.#client = client;
     this.#prefix = client.address.prefix;
-    this.url = client.address.url;
+  }
+
+  /** It may carry a password: not a field, so that it is not printed with the object. */
+  get url(): string {
+    return this.#client.address.url;
   }
 
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish: KeepWish = {}): Promise<Kept> {

@@ -2,6 +2,7 @@
 import { type RefusalCode, type Refused, unknown, type Unknown } from "../../base/outcome.ts";
 import { Refusal } from "../../base/refusal.ts";
 import { refusalText } from "../../clients/connect-reasons.ts";
+import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
 import { ZooKeeperError, type ZooKeeperProblem } from "../../clients/zookeeper/errors.ts";
 
 type Sentence = readonly [code: RefusalCode, retryable: boolean, next: string];
@@ -26,16 +27,27 @@ const SENTENCES: Readonly<Record<ZooKeeperProblem, Sentence>> = {
   other: AGAIN,
 };
 
-export function outcomeOf(error: unknown, chroot: string): Refused | Unknown {
+export function outcomeOf(error: unknown, at: Whereabouts): Refused | Unknown {
   if (error instanceof Refusal) return error.refused;
   if (!(error instanceof ZooKeeperError) || error.outcome === "unknown") return unknown(error);
   const [code, retryable, next] = SENTENCES[error.problem];
-  const what = error.problem === "denied" ? `${error.message}. ${deniedReason(chroot)}` : refusalText(error, next);
+  const what = error.problem === "denied" ? `${error.message}. ${deniedReason(at)}` : refusalText(error, next);
   return { kind: "refused", code, message: `zookeeper: ${what}`, retryable, cause: error };
 }
 
-/** A wrong password is no error to ZooKeeper: the client merely gets no rights. */
-function deniedReason(chroot: string): string {
-  const path = chroot === "" ? "/" : chroot;
-  return `Put user and password into the URL (zookeeper://user:password@host:2181), and give that user all rights below ${path}, in zkCli.sh: addauth digest OWNER:PASSWORD, then setAcl -R ${path} auth:OWNER:cdrwa. A wrong password shows as a missing right.`;
+/** What a message about rights is about. It never has the user's name or password in it. */
+type Whereabouts = Pick<ZooKeeperAddress, "chroot" | "user">;
+
+/** For a store that was made from a client as for one from a URL: its renewal thread has only the URL. */
+export const HOW_TO_NAME_A_USER =
+  'write user and password into the URL (zookeeper://user:password@host:2181), or call addAuthInfo("digest", Buffer.from("user:password")) of the client before you pass it';
+
+/**
+ * A wrong password is no error to ZooKeeper: the client merely gets no rights. `setAcl` replaces all rights of a node. With the scheme auth it gives them to everybody who was added before, so that an owner
+ * who is another keeps theirs.
+ */
+function deniedReason({ chroot, user }: Whereabouts): string {
+  const who = user === undefined ? `The store has no user: ${HOW_TO_NAME_A_USER}. Then give` : "Give";
+  const [node, where] = chroot === "" ? ["NODE", "that node (not on /, which other programs share)"] : [chroot, chroot];
+  return `${who} the user all rights on ${where} and below it, in zkCli.sh: addauth digest USER:PASSWORD, the same for the owner that getAcl ${node} shows if that is another, then setAcl -R ${node} auth:USER:cdrwa. If it is not there, create ${node} first. A wrong password shows as a missing right.`;
 }

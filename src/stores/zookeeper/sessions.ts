@@ -284,6 +284,6 @@ function tooOld(version: string): Refusal {
 }
 
 function tooFewTicks(ttlMs: number, tickMs: number): Refusal {
-  const message = `zookeeper: the server's tickTime is ${tickMs} ms, as it says itself, and a ttl has at least ${LEAST_TICKS} ticks: the ${ttlMs} ms that it has granted are too few. Set ttlMs to ${LEAST_TICKS * tickMs} or more, and write ?tickMs=${tickMs} into the URL.`;
+  const message = `zookeeper: the server's tickTime is ${tickMs} ms, as it says itself, and a ttl has at least ${LEAST_TICKS} ticks: the ${ttlMs} ms that it has granted are too few. Set ttlMs to ${LEAST_TICKS * tickMs} or more, and tickMs to ${tickMs} (?tickMs=${tickMs} in the URL).`;
   return new Refusal("STORE_UNSUPPORTED", message);
 }

@@ -80,7 +80,7 @@ const AT_ONCE = 64;
 const LOST = { kind: "session-lost" } as const;
 
 export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext, ShowsNodeless, Reopenable {
-  readonly url: string;
+  readonly #address: ZooKeeperAddress;
   readonly guarantee: Guarantee<"fenced">;
   readonly #chroot: string;
   readonly #shape: ShapeName;
@@ -90,12 +90,17 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
   readonly #mailboxes = new Mailboxes();
 
   constructor({ address, tickMs, shape, layout, acl }: StoreSettings) {
-    this.url = address.url;
+    this.#address = address;
     this.guarantee = guaranteeOf(tickMs, shape);
     this.#chroot = address.chroot;
     this.#shape = shape;
     this.#layout = layout;
     this.#sessions = new Sessions(address, acl, tickMs);
+  }
+
+  /** It may carry a password: not a field, so that it is not printed with the object. */
+  get url(): string {
+    return this.#address.url;
   }
 
   async keep(session: Session | SessionSpec, holds: readonly Hold[], call: Call, wish: KeepWish = {}): Promise<Kept> {
@@ -253,7 +258,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
       return await ask(link, held, this.#place ?? (await this.#findPlace(link)));
     } catch (error) {
       if (held?.session.isOver === true || error instanceof Banned) return LOST;
-      return outcomeOf(error, this.#chroot);
+      return outcomeOf(error, this.#address);
     }
   }
 
@@ -272,7 +277,7 @@ export class ZooKeeperStore implements FencedStore, KeepsMemos, ListsNames, Show
     try {
       return await ask(stopSignalOf(call));
     } catch (error) {
-      return outcomeOf(error, this.#chroot);
+      return outcomeOf(error, this.#address);
     }
   }
 }

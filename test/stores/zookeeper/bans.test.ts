@@ -326,6 +326,6 @@ describe("the end of a node's sessions", () => {
     const failed: unknown = await writeMemo(other.link, other.held, "", end, unreachable).catch(
       (error: unknown) => error,
     );
-    expect(outcomeOf(failed, "").kind).toBe("unknown");
+    expect(outcomeOf(failed, { chroot: "", user: undefined }).kind).toBe("unknown");
   });
 });

@@ -2,6 +2,7 @@
 // and users work when they are right.
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { ACL, createClient, CreateMode, Id, Permission } from "node-zookeeper-client";
 import { afterAll, describe, expect, it } from "vitest";
 import { createCandidate, elect, isConclaveError } from "conclave";
 import { asBid, VACANT } from "conclave/stores/contract";
@@ -10,6 +11,7 @@ import { privateFolder } from "../../../scripts/servers/process.mjs";
 import * as server from "../../../scripts/servers/zookeeper.mjs";
 import { useServers } from "../../support/servers.ts";
 import { type Certificates, makeCertificates } from "../etcd/certificates.ts";
+import { answered, connected } from "./npm-client.ts";
 
 const own = privateFolder("zookeeper-certificates");
 const files: Certificates = makeCertificates(own.folder);
@@ -101,8 +103,40 @@ describe("users", () => {
     expect((await candidate.election("x").campaign()).isHeld()).toBe(true);
     for (const other of ["", "anna:falsch@", "bert:geheim@"])
       expect(await refusalOf(await at(other))).toMatch(
-        /^STORE_DENIED: .*setAcl -R \/mine.*A wrong password shows as a missing right/,
+        /^STORE_DENIED: .*setAcl -R \/mine auth:USER:cdrwa.*A wrong password shows as a missing right/,
       );
+    expect(await refusalOf(await at(""))).toMatch(/The store has no user: write user and password into the URL/);
+    expect(await refusalOf(await at("bert:geheim@"))).not.toMatch(/has no user|bert/);
+  });
+
+  it("are served where an owner has done what the message says, and the owner keeps its rights", async () => {
+    const owner = await connected(createClient(await plain()));
+    const all = (id: Id): ACL[] => [new ACL(Permission.ALL, id)];
+    owner.addAuthInfo("digest", Buffer.from("owner:geheim"));
+    await answered((call) =>
+      owner.create("/owned", Buffer.alloc(0), all(new Id("auth", "")), CreateMode.PERSISTENT, call),
+    );
+    const at = `zookeeper://bert:geheim@${await plain()}/owned?tickMs=500`;
+    expect(await refusalOf(at)).toMatch(/setAcl -R \/owned auth:USER:cdrwa/);
+    owner.addAuthInfo("digest", Buffer.from("bert:geheim"));
+    await answered((call) => owner.setACL("/owned", all(new Id("auth", "bert")), call));
+    const rights = await answered<ACL[]>((call) => owner.getACL("/owned", call));
+    expect(rights.map(({ id }) => id.id.split(":")[0])).toEqual(["owner", "bert"]);
+    owner.close();
+    await using candidate = createCandidate({ store: zookeeper(at), ttlMs: 4000 });
+    expect((await candidate.election("x").campaign()).isHeld()).toBe(true);
+  });
+
+  it("without a chroot are not told to change the rights of /", async () => {
+    const owner = createCandidate({
+      store: zookeeper(`zookeeper://anna:geheim@${await plain()}?tickMs=500`),
+      ttlMs: 4000,
+    });
+    await owner.withLock("top", async () => {});
+    await owner.close();
+    const told = await refusalOf(`zookeeper://bert:geheim@${await plain()}?tickMs=500`, "top");
+    expect(told).toMatch(/setAcl -R NODE auth:USER:cdrwa/);
+    expect(told).not.toMatch(/setAcl -R \/ /);
   });
 });
 

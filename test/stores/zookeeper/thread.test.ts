@@ -3,8 +3,10 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Worker } from "node:worker_threads";
+import { createClient } from "node-zookeeper-client";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import type * as conclave from "conclave";
+import { zookeeper } from "conclave/stores/zookeeper";
 import * as server from "../../../scripts/servers/zookeeper.mjs";
 import { Stage } from "../../support/processes.ts";
 import { useServers } from "../../support/servers.ts";
@@ -19,7 +21,6 @@ const modules = await stage.modules();
 const { createCandidate, openStore } = (await import(
   pathToFileURL(path.join(modules, "index.js")).href
 )) as typeof conclave;
-
 let threads: Worker[] = [];
 const note = (worker: Worker): void => void threads.push(worker);
 beforeEach(() => {
@@ -57,6 +58,21 @@ describe("a candidate with a thread", () => {
     expect((await next).token.value > term.token.value).toBe(true);
     expect([...first.codes(), ...second.codes()]).toEqual([]);
     await Promise.all([first.made.close(), second.made.close()]);
+  });
+
+  it("may have a store that was made from a client, because the thread opens the place that the client names", async () => {
+    const host = new URL(servers().urls[0] ?? "").host;
+    const client = createClient(`${host}/of-a-client`);
+    client.addAuthInfo("digest", Buffer.from("anna:geheim@"));
+    const made = createCandidate({ store: zookeeper(client, { tickMs: 500 }), ttlMs: TTL_MS, renewal: "thread" });
+    await made.election("x").campaign();
+    expect(threads).toHaveLength(1);
+    const at = `zookeeper://anna:geheim%40@${host}/of-a-client?tickMs=500`;
+    const other = zookeeper(at);
+    const seen = await other.look([{ name: "x" }], { signal: AbortSignal.timeout(5000), sentAtMs: 0 });
+    await other.close();
+    expect(seen).toMatchObject({ kind: "seen", seats: [{ state: "held" }] });
+    await made.close();
   });
 
   it("goes on leading in the main loop when the thread is lost, and its rival waits", async () => {
