@@ -18,7 +18,8 @@ export const redisDriver: Driver = {
   open: async (url) => (await import("../stores/redis.ts")).redis(url),
   loadClient: async (url) => {
     const wanted = new URLSearchParams(url.split("?")[1]).get("conclave_client");
-    (await import("../clients/redis/client.ts")).loadRedisClient(wanted ?? undefined);
+    if (wanted !== "ioredis" && wanted !== "redis") return;
+    (await import("../clients/redis/client.ts")).loadRedisClient(wanted);
   },
   guard: async (url, { prefix }) => {
     const { redisFence } = await import("../fencing/redis.ts");

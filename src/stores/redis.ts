@@ -7,7 +7,15 @@ import { invalidConfig } from "../base/errors.ts";
 import { problemsOfKeys, problemsOfSettings } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { looksUnset } from "../base/url.ts";
-import { isClient, isCluster, placeOfClient, portOf, type RedisClient, UrlPort } from "../clients/redis/client.ts";
+import {
+  isClient,
+  isCluster,
+  placeOfClient,
+  portOf,
+  type RedisClient,
+  type UrlClient,
+  UrlPort,
+} from "../clients/redis/client.ts";
 import type { RedisWhereabouts } from "../clients/redis/errors.ts";
 import type { RedisPort } from "../clients/redis/port.ts";
 import { parseUrl, placeOf, problemOfUrl, TLS_SETTINGS, tlsOfUrl } from "../clients/redis/url.ts";
@@ -36,8 +44,8 @@ export interface RedisOptions {
    * servers; with one, a restart without appendfsync always may give a name to two without it. @default none with one server
    */
   readonly maxTtlMs?: number | undefined;
-  /** Of a URL: the client that is loaded. @default the one that is installed, ioredis first */
-  readonly client?: "ioredis" | "redis" | undefined;
+  /** Of a URL: what it is opened with. A connection of our own needs no client; the others are packages that you install. @default "own" */
+  readonly client?: UrlClient | undefined;
 }
 
 /**
@@ -82,11 +90,13 @@ const OWN_SETTINGS = {
   client: "conclave_client",
 } as const;
 
+const CLIENTS: readonly UrlClient[] = ["own", "ioredis", "redis"];
+
 interface Checked {
   readonly layout: Layout;
   readonly prefix: string;
   readonly maxTtlMs: number | undefined;
-  readonly client: "ioredis" | "redis" | undefined;
+  readonly client: UrlClient | undefined;
 }
 
 function fromUrl(url: string, options: RedisOptions): UnfencedStore & Reopenable {
@@ -101,7 +111,7 @@ function fromUrl(url: string, options: RedisOptions): UnfencedStore & Reopenable
     layout: options.layout ?? ((settings.get(OWN_SETTINGS.layout) ?? undefined) as Layout | undefined),
     prefix: options.prefix ?? settings.get(OWN_SETTINGS.prefix) ?? undefined,
     maxTtlMs: options.maxTtlMs ?? (maxTtl === null ? undefined : Number(maxTtl)),
-    client: options.client ?? ((settings.get(OWN_SETTINGS.client) ?? undefined) as "ioredis" | "redis" | undefined),
+    client: options.client ?? ((settings.get(OWN_SETTINGS.client) ?? undefined) as UrlClient | undefined),
   };
   const good = checked(own, servers.length);
   const ports = servers.map((server) => ({
@@ -140,9 +150,9 @@ function checked({ layout = "ours", prefix = "{conclave}", maxTtlMs, client }: R
     ...(maxTtlMs === undefined || (Number.isSafeInteger(maxTtlMs) && maxTtlMs >= 200)
       ? []
       : [`maxTtlMs ${show(maxTtlMs)} is not a number of milliseconds from 200 on`]),
-    ...(client === undefined || client === "ioredis" || client === "redis"
+    ...(client === undefined || CLIENTS.includes(client)
       ? []
-      : [`client ${show(client)} is not known: "ioredis" or "redis"`]),
+      : [`client ${show(client)} is not known: "own", "ioredis" or "redis"`]),
     ...(servers === 1 ? [] : problemsOfSeveral(servers, maxTtlMs)),
   ];
   if (problems.length > 0) throw invalidConfig("redis", problems);

@@ -91,9 +91,9 @@ describe("another kind of server", () => {
     );
   });
 
-  it("redis: one that answers in another protocol", async () => {
+  it.each(["own", "ioredis"])("redis, by %s: one that answers in another protocol", async (client) => {
     for (const server of [http, ssh]) {
-      const { message } = (await lookAt(`redis://127.0.0.1:${portOf(server)}?conclave_client=ioredis`)) as Refused;
+      const { message } = (await lookAt(`redis://127.0.0.1:${portOf(server)}?conclave_client=${client}`)) as Refused;
       expect(message).toMatch(
         /does not answer as Redis does \(.*\)\. Is it Redis or Valkey that listens there\? It is/,
       );

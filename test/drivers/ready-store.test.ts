@@ -11,7 +11,7 @@ let server: Server | undefined;
 afterEach(() => void server?.close());
 
 it.each([
-  ["ioredis", (port: number) => `redis://127.0.0.1:${port}`],
+  ["ioredis", (port: number) => `redis://127.0.0.1:${port}?conclave_client=ioredis`],
   ["redis", (port: number) => `redis://127.0.0.1:${port}?conclave_client=redis`],
   ["@aws-sdk/client-dynamodb", (port: number) => `dynamodb://a:b@table?region=local&endpoint=http://127.0.0.1:${port}`],
 ])("loads %s, and connects to nothing", { timeout: 60_000 }, async (client, urlOf) => {

@@ -1,11 +1,23 @@
-// Makes a port of the user's client of ioredis or of node-redis, or of one server of a URL, for which the first of the two packages that is installed is loaded.
-import { NotSent, type ChannelEars, type Listening, type RedisPort, type Script } from "./port.ts";
-import { type IoredisClient, ioredisOpener, IoredisPort, type RedisOpener, type OwnPort } from "./ioredis.ts";
+// Makes a port of the user's client of ioredis or of node-redis, or of one server of a URL: over a connection of our own, or with one of the two packages if the user wants that.
+import { type IoredisClient, ioredisOpener, IoredisPort } from "./ioredis.ts";
 import { type NodeRedisClient, nodeRedisOpener, NodeRedisPort } from "./node-redis.ts";
+import { openOwn } from "./own.ts";
+import {
+  type ChannelEars,
+  type Listening,
+  NotSent,
+  type OwnPort,
+  type RedisOpener,
+  type RedisPort,
+  type Script,
+} from "./port.ts";
 import type { Server } from "./url.ts";
 
 /** A client of ioredis or of redis that a team already has. Its type has only the methods that are used. */
 export type RedisClient = IoredisClient | NodeRedisClient;
+
+/** What opens a URL: a connection of our own, or a package of npm. */
+export type UrlClient = "own" | "ioredis" | "redis";
 
 const CONNECT_WITHIN_MS = 5000;
 
@@ -37,13 +49,13 @@ export function placeOfClient(client: RedisClient): string {
  */
 export class UrlPort implements RedisPort {
   readonly #server: Server;
-  readonly #withClient: "ioredis" | "redis" | undefined;
+  readonly #withClient: UrlClient;
   #opening: Promise<OwnPort> | undefined;
   #open: OwnPort | undefined;
   /** Ends the connecting that is under way. */
   #closing = new AbortController();
 
-  constructor(server: Server, withClient?: "ioredis" | "redis") {
+  constructor(server: Server, withClient: UrlClient = "own") {
     this.#server = server;
     this.#withClient = withClient;
   }
@@ -91,24 +103,22 @@ export class UrlPort implements RedisPort {
   }
 }
 
-/** Undefined: neither is installed. */
-function openerOf(withClient: string | undefined): RedisOpener | undefined {
-  if (withClient === "redis") return nodeRedisOpener();
-  return withClient === "ioredis" ? ioredisOpener() : (ioredisOpener() ?? nodeRedisOpener());
+/** Undefined: the package is not installed. */
+function openerOf(withClient: UrlClient): RedisOpener | undefined {
+  if (withClient === "own") return openOwn;
+  return withClient === "redis" ? nodeRedisOpener() : ioredisOpener();
 }
 
 /** Loads the package that the first request of a URL would load. */
-export function loadRedisClient(withClient: string | undefined): void {
+export function loadRedisClient(withClient: UrlClient): void {
   openerOf(withClient);
 }
 
-/** Neither client is installed. */
+/** The package that the user wants is not installed. */
 export class NothingInstalled extends Error {
   override readonly name: string = "NothingInstalled";
 
-  constructor(wanted: string | undefined) {
-    super(
-      `${wanted ?? "no client of Redis"} is ${wanted === undefined ? "" : "not "}installed. Run: npm install ${wanted ?? "ioredis"}${wanted === undefined ? " (or redis)" : ""}`,
-    );
+  constructor(wanted: UrlClient) {
+    super(`${wanted} is not installed. Run: npm install ${wanted}. Without the setting, no client is needed`);
   }
 }

@@ -72,8 +72,8 @@ function clientCertificate(tls: TlsOfUrl | undefined): string {
     : "If it asks for client certificates, as redis-server does unless tls-auth-clients says otherwise, pass one: ?conclave_cert=FILE&conclave_key=FILE.";
 }
 
-/** How the clients say that what has come is not the protocol of Redis: ioredis, also with an older parser, and node-redis. */
-const NOT_REDIS = /^Unknown RESP type|^Protocol error, got/;
+/** How it is said that what has come is not the protocol of Redis: by us, by ioredis, also with an older parser, and by node-redis. */
+const NOT_REDIS = /begins no value of RESP|^Unknown RESP type|^Protocol error, got/;
 
 /** Nothing was ever sent. */
 function ofConnection(code: string, text: string, { place, tls }: RedisWhereabouts): Ruling {

@@ -5,7 +5,16 @@
 // when they come twice.
 import { loadPeer } from "../load-peer.ts";
 import { connectedWithin } from "./patience.ts";
-import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
+import {
+  bySha,
+  type ChannelEars,
+  type Listening,
+  NotSent,
+  type OwnPort,
+  type RedisOpener,
+  type RedisPort,
+  type Script,
+} from "./port.ts";
 import type { Server } from "./url.ts";
 
 /** The part of a `Redis` of ioredis that is used. */
@@ -97,15 +106,6 @@ async function open(server: Server, connectWithinMs: number, closed: AbortSignal
 export function ioredisOpener(): RedisOpener | undefined {
   if (loadPeer("ioredis") === undefined) return undefined;
   return async (server, connectWithinMs, closed) => new OwnIoredisPort(await open(server, connectWithinMs, closed));
-}
-
-/** Resolves to a port that is connected and logged in within that time, or rejects, and then nothing of it is left. `closed` ends it earlier. */
-export type RedisOpener = (server: Server, connectWithinMs: number, closed: AbortSignal) => Promise<OwnPort>;
-
-/** A connection that we made. */
-export interface OwnPort extends Omit<RedisPort, "database" | "doubt" | "close"> {
-  readonly isOpen: boolean;
-  end(): void;
 }
 
 class OwnIoredisPort implements OwnPort {

@@ -1,8 +1,16 @@
 // The port of node-redis (`redis` 5 and 6): around a client that the user made, and for a URL. The rules are those of ioredis.ts.
 import { loadPeer } from "../load-peer.ts";
-import type { RedisOpener, OwnPort } from "./ioredis.ts";
 import { connectedWithin } from "./patience.ts";
-import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
+import {
+  bySha,
+  type ChannelEars,
+  type Listening,
+  NotSent,
+  type OwnPort,
+  type RedisOpener,
+  type RedisPort,
+  type Script,
+} from "./port.ts";
 
 /** The part of a client of redis (`createClient`) that is used. */
 export interface NodeRedisClient {

@@ -5,7 +5,7 @@
 export function connectedWithin<A>(
   connecting: Promise<A>,
   withinMs: number,
-  closed: AbortSignal,
+  closed: AbortSignal | undefined,
   giveUp: () => void,
 ): Promise<A> {
   return new Promise((resolve, reject) => {
@@ -14,13 +14,13 @@ export function connectedWithin<A>(
       giveUp();
       reject(why);
     };
-    const leaveClosed = (): void => leave(closed.reason as Error);
+    const leaveClosed = (): void => leave(closed?.reason as Error);
     const timer = setTimeout(() => leave(new Error(`no answer within ${withinMs} ms`)), withinMs);
     const over = (): void => {
       clearTimeout(timer);
-      closed.removeEventListener("abort", leaveClosed);
+      closed?.removeEventListener("abort", leaveClosed);
     };
-    closed.addEventListener("abort", leaveClosed, { once: true });
+    closed?.addEventListener("abort", leaveClosed, { once: true });
     connecting.then(resolve, reject).finally(over);
   });
 }

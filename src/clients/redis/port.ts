@@ -2,6 +2,7 @@
 // passed in (ioredis.ts, node-redis.ts).
 //
 // The caller decides what an outcome means (errors.ts). A port tells it the one thing that only a client knows: whether a request was certainly never sent (`NotSent`).
+import type { Server } from "./url.ts";
 
 /** A script of Lua, and the hash by which a server that has seen it knows it. */
 export interface Script {
@@ -48,6 +49,15 @@ export interface RedisPort {
   close(): Promise<void>;
 }
 
+/** A connection that we made. */
+export interface OwnPort extends Omit<RedisPort, "database" | "doubt" | "close"> {
+  readonly isOpen: boolean;
+  end(): void;
+}
+
+/** Resolves to a port that is connected and logged in within that time, or rejects, and then nothing of it is left. `closed` ends it earlier. */
+export type RedisOpener = (server: Server, connectWithinMs: number, closed: AbortSignal) => Promise<OwnPort>;
+
 /** A request that certainly did not reach a server. */
 export class NotSent extends Error {
   override readonly name: string = "NotSent";
@@ -64,7 +74,8 @@ export function bySha(run: {
   });
 }
 
-function isUnknownScript(error: unknown): boolean {
+/** The server does not know the script, and so has not run it. */
+export function isUnknownScript(error: unknown): boolean {
   const message = (error as { readonly message?: unknown } | undefined)?.message;
   return typeof message === "string" && message.startsWith("NOSCRIPT");
 }

@@ -1,5 +1,5 @@
 // The protocol of Redis (RESP 2) as values: requests of a client, answers of a server, and how both are read from pieces of a stream. It is bounded: an answer that is longer, or deeper, than any that is
-// asked for here is an error, and the connection is given up.
+// asked for is an error, and the connection is given up.
 
 export type Reply = string | number | null | ReplyError | readonly Reply[];
 
@@ -20,7 +20,9 @@ const LINE_MAX = 64 * 1024;
 const [CARRIAGE_RETURN, LINE_FEED] = [13, 10];
 
 export function encodeCommand(words: readonly string[]): string {
-  return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`;
+  let text = `*${words.length}\r\n`;
+  for (const word of words) text += `$${Buffer.byteLength(word)}\r\n${word}\r\n`;
+  return text;
 }
 
 /** Writes an answer as a server does. */
@@ -43,6 +45,7 @@ interface OpenArray {
  * sends a great value in small pieces costs no more than what it sends.
  */
 export class RespReader {
+  readonly #bytesMax: number;
   /** The arrays around the place where the reading stands, the outermost first. */
   readonly #open: OpenArray[] = [];
   #pieces: Buffer[] = [];
@@ -52,23 +55,32 @@ export class RespReader {
   /** How much of the present value has been read. */
   #readBytes = 0;
 
+  constructor(bytesMax: number = BYTES_MAX) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** The bytes of the piece may be overwritten afterwards: what is needed later is copied. */
   push(piece: Buffer): readonly Reply[] {
-    this.#pieces.push(piece);
     this.#unreadBytes += piece.length;
-    const found = this.#unreadBytes < this.#neededBytes ? [] : this.#readOn();
-    if (this.#readBytes + this.#unreadBytes > BYTES_MAX)
-      throw new RangeError(`more than ${BYTES_MAX} bytes without an end`);
+    const found = this.#unreadBytes < this.#neededBytes ? this.#later(piece) : this.#readOn(piece);
+    if (this.#readBytes + this.#unreadBytes > this.#bytesMax)
+      throw new RangeError(`more than ${this.#bytesMax} bytes without an end`);
     return found;
   }
 
-  #readOn(): Reply[] {
+  #later(piece: Buffer): Reply[] {
+    this.#pieces.push(Buffer.from(piece));
+    return [];
+  }
+
+  #readOn(piece: Buffer): Reply[] {
     const found: Reply[] = [];
-    const bytes = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
+    const bytes = this.#pieces.length === 0 ? piece : Buffer.concat([...this.#pieces, piece]);
     let at = 0;
     for (;;) {
-      const part = partAt(bytes, at);
+      const part = partAt(bytes, at, this.#bytesMax);
       if (typeof part === "number") {
-        this.#pieces = [bytes.subarray(at)];
+        this.#pieces = at < bytes.length ? [Buffer.from(bytes.subarray(at))] : [];
         this.#unreadBytes = bytes.length - at;
         this.#neededBytes = part;
         return found;
@@ -109,33 +121,43 @@ type Part =
   | { readonly end: number; readonly value: undefined; readonly items: number };
 
 /** A number: so many bytes are needed from `from` on. */
-function partAt(bytes: Buffer, from: number): Part | number {
-  const lineEnd = bytes.indexOf("\r\n", from);
+function partAt(bytes: Buffer, from: number, bytesMax: number): Part | number {
+  const lineEnd = lineEndAt(bytes, from);
   const isTooLong = (lineEnd < 0 ? bytes.length : lineEnd) - from > LINE_MAX;
   if (isTooLong) throw new RangeError("a line without an end");
   if (lineEnd < 0) return bytes.length - from + 1;
-  const type = String.fromCharCode(bytes[from] ?? 0);
-  const line = bytes.toString("utf8", from + 1, lineEnd);
   const end = lineEnd + 2;
+  const type = String.fromCharCode(bytes[from] ?? 0);
   switch (type) {
-    case "+":
-      return { value: line, end };
-    case "-":
-      return { value: new ReplyError(line), end };
-    case ":":
-      return { value: wholeOf(line), end };
     case "$":
-      return bulkAt(bytes, from, end, wholeOf(line));
+      return bulkAt(bytes, from, end, wholeAt(bytes, from + 1, lineEnd), bytesMax);
+    case "+":
+      return { value: bytes.toString("utf8", from + 1, lineEnd), end };
+    case "-":
+      return { value: new ReplyError(bytes.toString("utf8", from + 1, lineEnd)), end };
+    case ":":
+      return { value: wholeAt(bytes, from + 1, lineEnd), end };
     case "*":
-      return line === "-1" ? { value: null, end } : { value: undefined, items: wholeOf(line), end };
+      return arrayAt(end, wholeAt(bytes, from + 1, lineEnd));
     default:
       throw new RangeError(`${JSON.stringify(type)} begins no value of RESP 2`);
   }
 }
 
-function bulkAt(bytes: Buffer, from: number, begin: number, length: number): Part | number {
+/** Less than 0: the end of the line has not come yet. */
+function lineEndAt(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(CARRIAGE_RETURN, from); at >= 0; at = bytes.indexOf(CARRIAGE_RETURN, at + 1))
+    if (bytes[at + 1] === LINE_FEED) return at;
+  return -1;
+}
+
+function arrayAt(end: number, items: number): Part {
+  return items === -1 ? { value: null, end } : { value: undefined, items, end };
+}
+
+function bulkAt(bytes: Buffer, from: number, begin: number, length: number, bytesMax: number): Part | number {
   if (length === -1) return { value: null, end: begin };
-  if (length < 0 || length > BYTES_MAX) throw new RangeError(`a text of ${length} bytes`);
+  if (length < 0 || length > bytesMax) throw new RangeError(`a text of ${length} bytes`);
   const end = begin + length + 2;
   if (bytes.length < end) return end - from;
   if (bytes[end - 2] !== CARRIAGE_RETURN || bytes[end - 1] !== LINE_FEED)
@@ -143,7 +165,22 @@ function bulkAt(bytes: Buffer, from: number, begin: number, length: number): Par
   return { value: bytes.toString("utf8", begin, begin + length), end };
 }
 
-function wholeOf(text: string): number {
-  if (!/^-?\d{1,15}$/.test(text)) throw new RangeError(`${JSON.stringify(text)} is no whole number`);
-  return Number(text);
+const DIGITS_MAX = 15;
+const [MINUS, ZERO, NINE] = [45, 48, 57];
+
+/** A whole number that stands between these two places, with nothing beside it. */
+function wholeAt(bytes: Buffer, from: number, to: number): number {
+  const begin = bytes[from] === MINUS ? from + 1 : from;
+  if (to <= begin || to - begin > DIGITS_MAX) throw noWholeNumber(bytes, from, to);
+  let value = 0;
+  for (let at = begin; at < to; at++) {
+    const sign = bytes[at] as number;
+    if (sign < ZERO || sign > NINE) throw noWholeNumber(bytes, from, to);
+    value = value * 10 + (sign - ZERO);
+  }
+  return begin === from || value === 0 ? value : -value;
+}
+
+function noWholeNumber(bytes: Buffer, from: number, to: number): RangeError {
+  return new RangeError(`${JSON.stringify(bytes.toString("utf8", from, Math.min(to, from + 40)))} is no whole number`);
 }

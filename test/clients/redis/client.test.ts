@@ -46,7 +46,7 @@ async function fake(
   return { port: (server.address() as AddressInfo).port, came };
 }
 
-function opened(port: number, client: "ioredis" | "redis"): UrlPort {
+function opened(port: number, client: "own" | "ioredis" | "redis"): UrlPort {
   const made = new UrlPort({ host: "127.0.0.1", port, database: 0 }, client);
   ports.push(made);
   return made;
@@ -61,7 +61,7 @@ const failure = (asked: Promise<unknown>): Promise<unknown> => {
   return Promise.race([answered, new Promise((resolve) => setTimeout(resolve, 5000, "hangs"))]);
 };
 
-describe.each(["ioredis", "redis"] as const)("%s", (client) => {
+describe.each(["own", "ioredis", "redis"] as const)("%s", (client) => {
   it("a connection that breaks before the answer is an unknown outcome, and the request is not sent again", async () => {
     const { port, came } = await fake(() => undefined);
     const error = await failure(opened(port, client).run(script, ["k"], []));

@@ -15,7 +15,7 @@ import { makeCertificates } from "../etcd/certificates.ts";
 import { call, hold, open } from "../moves.ts";
 import { severalUrl, untilItVotes } from "./stage.ts";
 
-const CLIENTS = ["ioredis", "redis"] as const;
+const CLIENTS = ["own", "ioredis", "redis"] as const;
 const own = privateFolder("redis-mutual");
 const cli = new CommandLine();
 afterAll(() => cli.end());
@@ -29,7 +29,7 @@ const at = (settings: string): string => `${servers().urls[0] ?? ""}?${settings}
 const ADVICE = /certificate.*\?conclave_cert=FILE&conclave_key=FILE/;
 
 /** What a look is told. */
-async function told(settings: string, client: "ioredis" | "redis"): Promise<string> {
+async function told(settings: string, client: "own" | "ioredis" | "redis"): Promise<string> {
   const store = redis(at(settings), { client });
   const looked = await store.look([{ name: "x" }], call(AbortSignal.timeout(8000)));
   await store.close();

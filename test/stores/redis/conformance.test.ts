@@ -62,6 +62,7 @@ const node5 = once(async () => {
 
 const WAYS: readonly (readonly [name: string, open: () => Promise<Store>])[] = [
   ["a URL", async () => redis(url())],
+  ["a URL, by ioredis", async () => redis(url(), { client: "ioredis" })],
   ["a URL, by redis", async () => redis(url(), { client: "redis" })],
   ["ioredis 6, RESP3", async () => redis(await io6())],
   ["ioredis 6, RESP2", async () => redis(await io6resp2())],

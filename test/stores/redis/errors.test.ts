@@ -43,7 +43,7 @@ async function lookRefused(url: string, options: RedisOptions = {}): Promise<str
   return `${looked.code}${looked.retryable ? " retryable" : ""}: ${looked.message}`;
 }
 
-const CLIENTS = ["ioredis", "redis"] as const;
+const CLIENTS = ["own", "ioredis", "redis"] as const;
 const servers = useServers(server, { password: "geheim" });
 const url = (user = ":geheim"): string => (servers().urls[0] ?? "").replace("redis://", `redis://${user}@`);
 

@@ -72,7 +72,7 @@ it("a holder of many names looks at them together: what is held costs a few requ
   expect(terms.every((term) => term.isHeld())).toBe(true);
 }, 60_000);
 
-describe.each(["ioredis", "redis"] as const)("by %s", (client) => {
+describe.each(["own", "ioredis", "redis"] as const)("by %s", (client) => {
   it("what our scripts publish is heard, without looks", async () => {
     const store = open1({ client });
     const session = await open(store);

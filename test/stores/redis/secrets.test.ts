@@ -12,7 +12,7 @@ import { by } from "../../fencing/tokens.ts";
 import { call, open } from "../moves.ts";
 import { byHand, severalUrl } from "./stage.ts";
 
-const CLIENTS = ["ioredis", "redis"] as const;
+const CLIENTS = ["own", "ioredis", "redis"] as const;
 const SECRET = "geheimnis";
 const servers = useServers(server, { nodes: 3, password: "right" });
 /** HELLO and AUTH are unknown to this one, and an unknown command is repeated with its arguments. */
