@@ -87,7 +87,7 @@ describe("answers", () => {
     const server = await scripted(() => "+OK\r\n+OK\r\n");
     const connection = await open(server.port);
     expect(await ask(connection, "ECHO", "a")).toBe("OK");
-    const ended = await new Promise<ConnectionBroken>((resolve) => connection.whenBroken(resolve));
+    const ended = await soon(new Promise<ConnectionBroken>((resolve) => connection.whenBroken(resolve)));
     expect([ended.message, connection.isOpen]).toEqual(["the server has answered what was not asked", false]);
     expect(await ask(connection, "ECHO", "b")).toBe(ended);
     expect(server.came).toEqual([["ECHO", "a"]]);
@@ -136,6 +136,7 @@ describe("opening", () => {
     closing.push(() => port.close());
     const error: unknown = await port.run(scriptOf("return 1"), [], []).catch((why: unknown) => why);
     expect(server.came.some(([verb]) => verb === "EVALSHA")).toBe(!(error instanceof NotSent));
+    if (error instanceof NotSent) await closed(await server.socket());
     return error instanceof NotSent ? outcomeOf(error, where) : error;
   };
 
@@ -179,8 +180,7 @@ describe("opening", () => {
     const server = await scripted(() => undefined);
     const opening = open(server.port, { pings: true, withinMs: 50 });
     await expect(opening).rejects.toThrow("no answer within 50 ms");
-    const socket = await server.socket();
-    if (!socket.destroyed) await new Promise((resolve) => socket.once("close", resolve));
+    await closed(await server.socket());
   });
 
   it("ends when it is not wanted any more", async () => {
@@ -227,6 +227,20 @@ describe("listening", () => {
     expect(heard.at(-1)).toBe("x: vacant");
   });
 });
+
+async function closed(socket: Socket): Promise<void> {
+  if (!socket.destroyed) await soon(new Promise((resolve) => socket.once("close", resolve)));
+}
+
+async function soon<A>(event: Promise<A>): Promise<A> {
+  const late = "it did not come about";
+  const first = await Promise.race([
+    event,
+    new Promise<typeof late>((resolve) => setTimeout(resolve, WITHIN_MS, late)),
+  ]);
+  expect(first).not.toBe(late);
+  return first as A;
+}
 
 /** Arrays are written like commands. */
 function encodeMessage(channel: string, message: string): string {
