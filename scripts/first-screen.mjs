@@ -38,7 +38,7 @@ const kubernetes = await kubernetesServer.start();
 try {
   const tarball = await pack(folder);
   const app = path.join(folder, "app");
-  install(app, [tarball, "pg", "croner", "ioredis", "@aws-sdk/client-dynamodb"]);
+  install(app, [tarball, "pg", "croner", "@aws-sdk/client-dynamodb"]);
   writeFileSync(path.join(app, "main.mjs"), firstScreen(path.join(app, "node_modules/conclave/README.md")));
   writeFileSync(path.join(app, "sqlite.mjs"), SQLITE);
   for (const version of NODES) {

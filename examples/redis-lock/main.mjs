@@ -1,6 +1,6 @@
 // A lock in Redis around work that is only wasteful when it is done twice: one of many replicas warms a cache. Redis gives no tokens, so `unfenced: true` has to be written; for work
 // that must not be done twice, take a store that has them (examples/fenced-redis has the data in Redis and the election elsewhere).
-// Needs ioredis and a Redis: npm run servers -- redis, or any other; its URL in REDIS_URL. Several servers in the URL are Redlock: redis://a,b,c?conclave_max_ttl_ms=30000
+// Needs a Redis: npm run servers -- redis, or any other; its URL in REDIS_URL. Several servers in the URL are Redlock: redis://a,b,c?conclave_max_ttl_ms=30000
 //
 //   npm run build && REDIS_URL=redis://127.0.0.1:6379 node examples/redis-lock/main.mjs
 import { createCandidate } from "conclave";
