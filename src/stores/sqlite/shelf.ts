@@ -26,6 +26,7 @@ import { checkTexts, type PreparedConnection } from "../../clients/sqlite/bindin
 import { numberOf } from "./beat.ts";
 import type { HostKernel } from "./kernel.ts";
 import { SqliteBans } from "./bans.ts";
+import { BLOCK_TOKENS, TokenBlocks } from "./blocks.ts";
 import { SqliteMemos } from "./memos.ts";
 import {
   isTrue,
@@ -43,12 +44,13 @@ import {
 } from "./place.ts";
 import { exhausted } from "./refusals.ts";
 import * as sql from "./schema.ts";
-import { transact } from "../../clients/sqlite/transaction.ts";
+import { transact, transactIfPassing } from "../../clients/sqlite/transaction.ts";
 
 export class SqliteShelf {
   readonly domain: string;
   readonly memos: SqliteMemos;
   readonly #bans: SqliteBans;
+  readonly #blocks: TokenBlocks;
   readonly #connection: PreparedConnection;
   readonly #kernel: HostKernel | undefined;
 
@@ -60,6 +62,7 @@ export class SqliteShelf {
   constructor(connection: PreparedConnection, domain: string, kernel: HostKernel | undefined, lifeFolder: string) {
     this.domain = domain;
     this.#bans = new SqliteBans(connection, kernel);
+    this.#blocks = new TokenBlocks(connection, kernel);
     this.memos = new SqliteMemos(connection, domain, this.#bans);
     this.#lifeFolder = lifeFolder;
     this.#connection = connection;
@@ -98,22 +101,46 @@ export class SqliteShelf {
     });
   }
 
-  /** One row is written, however many holds there are. The seats are counted, and are read only if their count or their sum differs. */
+  /**
+   * One row is written, however many holds there are. The seats are counted, and are read only if their count or their sum differs.
+   *
+   * The renewal of a session that holds something is synced, and so is that of a session that has a block of tokens: its next grant may not be synced, and what rivals on another kernel find on
+   * the disk must show them how long that grant is believed in (blocks.ts). The seats and blocks that count are those in the file, whatever the caller knows of.
+   */
   keep(session: Session, holds: readonly Hold[], sentAtMs: number): Kept {
-    return transact(this.#connection, holds.length === 0 ? "passing" : "lasting", () => {
-      const { boot = null, clock = null } = this.#kernel ?? {};
-      const expires = this.#expires(sentAtMs, session.ttlMs);
-      const { id, beats } = session;
-      const { beat, over } = swapOf(session);
-      if (this.#bans.isBanned(session)) return { kind: "session-lost" };
-      const clocks = [boot, clock, expires, expires, boot, clock] as const;
-      const row = this.#connection.all(sql.KEEP_SESSION, beat, ...clocks, id, over, over)[0];
-      if (row === undefined) return { kind: "session-lost" };
-      const kept = this.#kept(id, row, beats?.at(-1));
-      const found = this.#connection.all(sql.AUDIT, id)[0] ?? {};
-      const audited = isComplete(found, holds) ? kept : { ...kept, ...this.#audit(id, holds) };
-      return found["asked"] === 0 ? audited : { ...audited, asked: this.#askedOf(id) };
+    return this.#blocks.forgetIfFailed(() => {
+      const passing = holds.length > 0 ? undefined : this.#keepIfPassing(session, sentAtMs);
+      return passing ?? transact(this.#connection, "lasting", () => this.#keep(session, holds, sentAtMs).kept);
     });
+  }
+
+  #keepIfPassing(session: Session, sentAtMs: number): Kept | undefined {
+    return transactIfPassing(this.#connection, () => {
+      const { kept, mustLast } = this.#keep(session, [], sentAtMs);
+      return mustLast ? undefined : kept;
+    });
+  }
+
+  /** mustLast: the session holds something, or may soon without a sync. */
+  #keep(
+    session: Session,
+    holds: readonly Hold[],
+    sentAtMs: number,
+  ): { readonly kept: Kept; readonly mustLast: boolean } {
+    const lost = { kept: { kind: "session-lost" }, mustLast: false } as const;
+    const { boot = null, clock = null } = this.#kernel ?? {};
+    const expires = this.#expires(sentAtMs, session.ttlMs);
+    const { id, beats } = session;
+    const { beat, over } = swapOf(session);
+    if (this.#bans.isBanned(session)) return lost;
+    const clocks = [boot, clock, expires, expires, boot, clock] as const;
+    const row = this.#connection.all(sql.KEEP_SESSION, beat, ...clocks, id, over, over)[0];
+    if (row === undefined) return lost;
+    const kept = this.#kept(id, row, beats?.at(-1));
+    const found = this.#connection.all(sql.AUDIT, id, id)[0] ?? {};
+    const audited = isComplete(found, holds) ? kept : { ...kept, ...this.#audit(id, holds) };
+    const mustLast = isSome(found["held"]) || isSome(found["blocks"]);
+    return { kept: found["asked"] === 0 ? audited : { ...audited, asked: this.#askedOf(id) }, mustLast };
   }
 
   /** A later time is safe, because rivals wait for it. */
@@ -166,10 +193,27 @@ export class SqliteShelf {
 
   // ---- claim
 
-  claim(claims: readonly Claim[]): readonly Claimed[] {
+  claim(claims: readonly Claim[], sentAtMs: number): readonly Claimed[] {
+    const claimed = this.#blocks.forgetIfFailed(
+      () => this.#claimFromBlocks(claims, sentAtMs) ?? this.#claimSynced(claims, sentAtMs),
+    );
+    this.#blocks.note(claims, claimed, sentAtMs);
+    return claimed;
+  }
+
+  /** Grants all of them from blocks, without a sync, or does nothing and returns undefined. */
+  #claimFromBlocks(claims: readonly Claim[], sentAtMs: number): readonly Claimed[] | undefined {
+    if (!claims.every((claim) => this.#blocks.isDue(claim, sentAtMs))) return undefined;
+    return transactIfPassing(this.#connection, () => {
+      const granted = claims.flatMap((claim) => this.#grantFromBlock(claim) ?? []);
+      return granted.length === claims.length ? granted : undefined;
+    });
+  }
+
+  #claimSynced(claims: readonly Claim[], sentAtMs: number): readonly Claimed[] {
     const beaten = this.#isContested ? this.#beatenAtOnce(claims) : [];
     if (beaten.length === claims.length) return beaten;
-    const claimed = transact(this.#connection, "lasting", () => claims.map((claim) => this.#claim(claim)));
+    const claimed = transact(this.#connection, "lasting", () => claims.map((claim) => this.#claim(claim, sentAtMs)));
     this.#isContested = claimed.some(({ kind }) => kind !== "granted");
     return claimed;
   }
@@ -183,19 +227,32 @@ export class SqliteShelf {
     return places.flatMap((place, index) => this.#beaten(place, claims[index]));
   }
 
-  #claim(claim: Claim): Claimed {
-    return this.#grantIfFree(claim) ?? this.#decide(claim);
+  #claim(claim: Claim, sentAtMs: number): Claimed {
+    return this.#grantIfFree(claim, this.#blocks.isDue(claim, sentAtMs)) ?? this.#decide(claim);
+  }
+
+  #grantFromBlock(claim: Claim): Claimed | undefined {
+    const token = this.#blocks.take(claim);
+    return token === undefined
+      ? undefined
+      : { kind: "granted", hold: this.#hold(claim.name, claim.bid, BigInt(token)) };
   }
 
   /**
    * The quick way for a lock that nobody else wants: two statements, and one value to read. It grants only what #decide would grant: over a seat that is there and vacant,
    * to a bid that was not the last to hold it, of a session that lives and that no ban can concern. In every other case this returns undefined, and #decide decides.
+   * With `block`, more tokens are reserved for the session behind the one that is granted.
    */
-  #grantIfFree(claim: Claim): Claimed | undefined {
+  #grantIfFree(claim: Claim, block: boolean): Claimed | undefined {
     const { name, bid, session, over } = claim;
     if (over !== VACANT || session.node !== undefined) return undefined;
-    const next = this.#connection.all(sql.NEXT_TOKEN_IF_FREE, session.ttlMs, name, bid, session.id)[0];
-    return next === undefined ? undefined : this.#takeSeat(claim, next);
+    const count = `${block ? BLOCK_TOKENS : 1}`;
+    const { boot = null } = this.#kernel ?? {};
+    const values = [count, session.ttlMs, name, count, bid, session.id, boot, count] as const;
+    const next = this.#connection.all(sql.NEXT_TOKENS_IF_FREE, ...values)[0];
+    if (next === undefined) return undefined;
+    if (block) this.#blocks.reserve(claim, readWhole(next["token"], `the counter of "${name}"`));
+    return this.#takeSeat(claim, next);
   }
 
   #decide(claim: Claim): Claimed {
@@ -259,6 +316,7 @@ export class SqliteShelf {
   /** Ends the session for ever, and frees all its seats. */
   #end({ id, candidate, ttlMs }: Session): void {
     this.#connection.run(sql.VACATE_ALL, id);
+    this.#connection.run(sql.FORGET_BLOCKS, id);
     this.#connection.run(sql.END_SESSION, id, candidate, ttlMs);
   }
 
@@ -268,7 +326,7 @@ export class SqliteShelf {
   look(names: readonly Name[]): readonly StoredSeat[] {
     checkTexts(names); // JSON would hide invalid texts
     const rows = this.#connection.all(sql.LOOK, JSON.stringify(names));
-    return names.map((name, index) => readPlace(name, this.domain, rows[index] ?? {}, this.#lifeFolder));
+    return names.map((name, index) => readPlace(name, this.domain, rows[index] ?? {}, this.#lifeFolder, this.#kernel));
   }
 
   listNames(most: number): readonly Name[] {
@@ -326,6 +384,10 @@ export class SqliteShelf {
       .all(sql.LIVE_SOCKETS)
       .map((row) => socketPath(readText(row["socket"], "a session's socket"), this.#lifeFolder));
   }
+}
+
+function isSome(count: unknown): boolean {
+  return readNumber(count, "a count of the audit") > 0;
 }
 
 /** True if there are as many seats as holds, and they are the same: a lost seat with a stray one beside it would change the sum. */
