@@ -16,14 +16,14 @@
 //   While its session has a block, or holds something, each renewal is synced. So the last one was sent before the disk was taken away, and the belief has ended when the rival's wait ends.
 import type { PreparedConnection } from "../../clients/sqlite/binding.ts";
 import { Recent } from "../../base/recent.ts";
-import { type Claim, type Claimed, type Name, VACANT } from "../contract.ts";
+import { type Claim, type Claimed, type Hold, type Name, VACANT } from "../contract.ts";
 import { markOf } from "../mark.ts";
 import type { HostKernel } from "./kernel.ts";
 import { readWhole } from "./place.ts";
 import * as sql from "./schema.ts";
 
 /** Tokens of one block: 63 of 64 grants do not wait. More would save little, and each block may leave a gap in the tokens that is as wide. */
-export const BLOCK_TOKENS = 64;
+const BLOCK_TOKENS = 64;
 
 /** A block is reserved for a lock that was taken so many times in a row by one session, and each time so soon after the time before. */
 const GRANTS_BEFORE = 8;
@@ -51,8 +51,8 @@ export class TokenBlocks {
     this.#boot = connection.isAlwaysSynced ? undefined : kernel?.boot;
   }
 
-  /** True if the claim is to be granted from a block, or with a new block. Only a claim for which the quick way is open can be (shelf.ts, #grantIfFree). */
-  isDue({ name, session, over }: Claim, sentAtMs: number): boolean {
+  /** True if the session takes this lock so often that the claim is to be granted from a block, or with a new one. Only a claim for which the quick way is open can be (shelf.ts, #grantIfFree). */
+  isFrequent({ name, session, over }: Claim, sentAtMs: number): boolean {
     if (this.#boot === undefined || over !== VACANT || session.node !== undefined) return false;
     const run = this.#runs.get(name);
     return run !== undefined && run.session === session.id && run.grants >= GRANTS_BEFORE && isSoon(run, sentAtMs);
@@ -68,11 +68,14 @@ export class TokenBlocks {
     return row === undefined ? undefined : readWhole(row["token"], `the seat of "${name}", token`);
   }
 
-  /** In the transaction that has raised the counter by a block that begins with this token. */
-  reserve({ name, session }: Claim, first: string): void {
-    if (this.#boot === undefined) throw new Error("a block needs a boot id");
-    const last = BigInt(first) + BigInt(BLOCK_TOKENS) - 1n;
-    this.#connection.run(sql.RESERVE_BLOCK, name, session.id, `${last}`, this.#boot);
+  /** Reserves a block in the transaction of this grant, which is synced, if nobody else has taken a token of the name since the last grant here. */
+  reserve({ name, session }: Claim, { token }: Hold): void {
+    if (this.#boot === undefined || token === undefined || token.value - 1n !== this.#runs.get(name)?.token) return;
+    const more = `${BLOCK_TOKENS - 1}`;
+    const row = this.#connection.all(sql.RAISE_COUNTER, more, name, more)[0];
+    if (row === undefined) return;
+    const last = readWhole(row["last"], `the counter of "${name}"`);
+    this.#connection.run(sql.RESERVE_BLOCK, name, session.id, last, this.#boot);
   }
 
   /** To be called when the claims are committed. */

@@ -26,7 +26,7 @@ import { checkTexts, type PreparedConnection } from "../../clients/sqlite/bindin
 import { numberOf } from "./beat.ts";
 import type { HostKernel } from "./kernel.ts";
 import { SqliteBans } from "./bans.ts";
-import { BLOCK_TOKENS, TokenBlocks } from "./blocks.ts";
+import { TokenBlocks } from "./blocks.ts";
 import { SqliteMemos } from "./memos.ts";
 import {
   isTrue,
@@ -203,7 +203,7 @@ export class SqliteShelf {
 
   /** Grants all of them from blocks, without a sync, or does nothing and returns undefined. */
   #claimFromBlocks(claims: readonly Claim[], sentAtMs: number): readonly Claimed[] | undefined {
-    if (!claims.every((claim) => this.#blocks.isDue(claim, sentAtMs))) return undefined;
+    if (!claims.every((claim) => this.#blocks.isFrequent(claim, sentAtMs))) return undefined;
     return transactIfPassing(this.#connection, () => {
       const granted = claims.flatMap((claim) => this.#grantFromBlock(claim) ?? []);
       return granted.length === claims.length ? granted : undefined;
@@ -228,7 +228,9 @@ export class SqliteShelf {
   }
 
   #claim(claim: Claim, sentAtMs: number): Claimed {
-    return this.#grantIfFree(claim, this.#blocks.isDue(claim, sentAtMs)) ?? this.#decide(claim);
+    const frequent = this.#blocks.isFrequent(claim, sentAtMs);
+    const fromBlock = frequent ? this.#grantFromBlock(claim) : undefined;
+    return fromBlock ?? this.#grantIfFree(claim, frequent) ?? this.#decide(claim);
   }
 
   #grantFromBlock(claim: Claim): Claimed | undefined {
@@ -241,18 +243,16 @@ export class SqliteShelf {
   /**
    * The quick way for a lock that nobody else wants: two statements, and one value to read. It grants only what #decide would grant: over a seat that is there and vacant,
    * to a bid that was not the last to hold it, of a session that lives and that no ban can concern. In every other case this returns undefined, and #decide decides.
-   * With `block`, more tokens are reserved for the session behind the one that is granted.
    */
-  #grantIfFree(claim: Claim, block: boolean): Claimed | undefined {
+  #grantIfFree(claim: Claim, frequent: boolean): Claimed | undefined {
     const { name, bid, session, over } = claim;
     if (over !== VACANT || session.node !== undefined) return undefined;
-    const count = `${block ? BLOCK_TOKENS : 1}`;
     const { boot = null } = this.#kernel ?? {};
-    const values = [count, session.ttlMs, name, count, bid, session.id, boot, count] as const;
-    const next = this.#connection.all(sql.NEXT_TOKENS_IF_FREE, ...values)[0];
+    const next = this.#connection.all(sql.NEXT_TOKEN_IF_FREE, session.ttlMs, name, bid, session.id, boot)[0];
     if (next === undefined) return undefined;
-    if (block) this.#blocks.reserve(claim, readWhole(next["token"], `the counter of "${name}"`));
-    return this.#takeSeat(claim, next);
+    const granted = this.#takeSeat(claim, next);
+    if (frequent) this.#blocks.reserve(claim, granted.hold);
+    return granted;
   }
 
   #decide(claim: Claim): Claimed {
@@ -277,7 +277,7 @@ export class SqliteShelf {
     return this.#takeSeat(claim, next);
   }
 
-  #takeSeat(claim: Claim, next: Row): Claimed {
+  #takeSeat(claim: Claim, next: Row): Granted {
     const { name, bid, value, session } = claim;
     const token = readWhole(next["token"], `the counter of "${name}"`);
     this.#connection.run(sql.TAKE_SEAT, name, session.id, bid, token, markOf(claim), value);
@@ -385,6 +385,8 @@ export class SqliteShelf {
       .map((row) => socketPath(readText(row["socket"], "a session's socket"), this.#lifeFolder));
   }
 }
+
+type Granted = Extract<Claimed, { kind: "granted" }>;
 
 function isSome(count: unknown): boolean {
   return readNumber(count, "a count of the audit") > 0;

@@ -78,17 +78,29 @@ INSERT INTO conclave_counter (name, last, ttl, change) VALUES (?, 1, ?, 0)
 ON CONFLICT (name) DO UPDATE SET last = last + 1, ttl = excluded.ttl WHERE last < 9223372036854775807
 RETURNING CAST(last AS TEXT) AS token;
 
--- NEXT_TOKENS_IF_FREE
--- ← how many (text), ttl, name, how many, bid, session, boot, how many. → token (text): the first of that many next tokens of the name, if its seat is there and vacant, this bid was not the last
--- to hold it, the session lives, no request to hand over stands at the name, and no block of another boot can still be in use. No row otherwise.
-UPDATE conclave_counter SET last = last + CAST(? AS INTEGER), ttl = ?
-WHERE name = ? AND last <= 9223372036854775807 - CAST(? AS INTEGER)
+-- NEXT_TOKEN_IF_FREE
+-- ← ttl, name, bid, session, boot. → token (text): the name's next, if its seat is there and vacant, this bid was not the last to hold it, the session lives, no request to hand over
+-- stands at the name, and no block of tokens of another boot may still be in use. No row otherwise.
+UPDATE conclave_counter SET last = last + 1, ttl = ?
+WHERE name = ? AND last < 9223372036854775807
   AND EXISTS (SELECT 1 FROM conclave_seat AS seat WHERE seat.name = conclave_counter.name AND seat.session IS NULL AND seat.bid <> ?)
   AND EXISTS (SELECT 1 FROM conclave_session WHERE id = ? AND ended IS NULL)
   AND NOT EXISTS (SELECT 1 FROM conclave_asked AS asked WHERE asked.name = conclave_counter.name)
   AND NOT EXISTS (SELECT 1 FROM conclave_block AS block
     WHERE block.name = conclave_counter.name AND block.last = conclave_counter.last AND block.boot IS NOT ?)
-RETURNING CAST(last - CAST(? AS INTEGER) + 1 AS TEXT) AS token;
+RETURNING CAST(last AS TEXT) AS token;
+
+-- TAKE_SEAT
+-- ← name, session, bid, token (text), mark, value.
+INSERT INTO conclave_seat (name, session, bid, token, mark, value) VALUES (?, ?, ?, CAST(? AS INTEGER), ?, ?)
+ON CONFLICT (name) DO UPDATE
+SET session = excluded.session, bid = excluded.bid, token = excluded.token, mark = excluded.mark, value = excluded.value;
+
+-- RAISE_COUNTER
+-- ← how much (text), name, how much. → last (text): where the counter stands now; no row if there are not so many tokens left.
+UPDATE conclave_counter SET last = last + CAST(? AS INTEGER)
+WHERE name = ? AND last <= 9223372036854775807 - CAST(? AS INTEGER)
+RETURNING CAST(last AS TEXT) AS last;
 
 -- RESERVE_BLOCK
 -- ← name, session, last token (text), boot.
@@ -110,12 +122,6 @@ RETURNING CAST(token AS TEXT) AS token;
 -- FORGET_BLOCKS
 -- ← session.
 DELETE FROM conclave_block WHERE session = ?;
-
--- TAKE_SEAT
--- ← name, session, bid, token (text), mark, value.
-INSERT INTO conclave_seat (name, session, bid, token, mark, value) VALUES (?, ?, ?, CAST(? AS INTEGER), ?, ?)
-ON CONFLICT (name) DO UPDATE
-SET session = excluded.session, bid = excluded.bid, token = excluded.token, mark = excluded.mark, value = excluded.value;
 
 -- SET_VALUE
 -- ← value, name.
