@@ -404,6 +404,11 @@ describe("under another kernel", () => {
     },
   );
 
+  it("the seat is not granted without a look either", () => {
+    lock(there, { by: rival, name: "y" }); // the next claim here is not beaten before its transaction
+    expect(claim(there, { by: rival })).toMatchObject({ kind: "beaten", seat: { state: "missing" } });
+  });
+
   it("the seat is vacant like any other once somebody has taken it, because that was synced", () => {
     give(there, held(claim(there, { by: rival, over: look(there, THERE).version })), rival);
     expect(look(there, THERE).state).toBe("vacant");
