@@ -4,14 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { SqliteDatabase } from "conclave/stores/sqlite";
 import { type Bid, type Claimed, type Hold, type Seat, type Session, VACANT } from "conclave/stores/contract";
-import { PreparedConnection } from "../../../src/clients/sqlite/binding.ts";
 import type { HostKernel } from "../../../src/stores/sqlite/kernel.ts";
 import { seatOf } from "../../../src/stores/sqlite/place.ts";
 import * as sql from "../../../src/stores/sqlite/schema.ts";
-import { SqliteShelf } from "../../../src/stores/sqlite/shelf.ts";
 import { Database } from "./by-hand.ts";
+import { byHand as execute, EarlierVersion, FULL, type Handle, makeFile, NORMAL, openShelf } from "./shelf-handle.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "conclave-blocks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -20,46 +18,17 @@ const HERE: HostKernel = { boot: "this boot", clock: "one" };
 /** A sandbox hides the boot id. */
 const NOWHERE = "none";
 const TTL_MS = 1000;
-const FULL = 2;
-
-/** A handle on the file, and how synced each of its commits was. */
-interface Handle {
-  readonly shelf: SqliteShelf;
-  readonly commits: number[];
-  /** Its next commit fails, and is undone. */
-  fail: Error | undefined;
-}
 
 let file = "";
 let files = 0;
-let databases: Database[] = [];
+let handles: Handle[] = [];
 let own: Handle;
 let session: Session;
 let bids = 0;
 
 function handle(kernel: HostKernel | typeof NOWHERE = HERE, isOwn = true): Handle {
-  const database = new Database(file);
-  databases.push(database);
-  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-  const commits: number[] = [];
-  const noted = (text: string, run: () => unknown): unknown => {
-    if (text !== "COMMIT") return run();
-    if (made.fail !== undefined) throw made.fail;
-    commits.push(Number(Object.values(database.prepare("PRAGMA synchronous").all()[0] as object)[0]));
-    return run();
-  };
-  const wrapped: SqliteDatabase = {
-    exec: (text) => database.exec(text),
-    prepare: (text) => {
-      const statement = database.prepare(text);
-      return {
-        all: (...values) => statement.all(...values),
-        run: (...values) => noted(text, () => statement.run(...values)),
-      };
-    },
-  };
-  const shelf = new SqliteShelf(new PreparedConnection(wrapped, isOwn), "d", kernelOf(kernel), folder);
-  const made: Handle = { shelf, commits, fail: undefined };
+  const made = openShelf(file, kernelOf(kernel), isOwn);
+  handles.push(made);
   return made;
 }
 
@@ -68,21 +37,16 @@ const kernelOf = (kernel: HostKernel | typeof NOWHERE): HostKernel | undefined =
 
 beforeEach(() => {
   file = path.join(folder, `${++files}.db`);
-  databases = [];
-  byHand(`PRAGMA journal_mode = WAL; ${sql.CREATE} ${sql.CREATE_ASKED}; ${sql.CREATE_BLOCKS}
-    INSERT INTO conclave_meta (only, schema, domain, change) VALUES (1, 1, 'd', 0)`);
+  handles = [];
+  makeFile(file);
   own = handle();
   session = opened(own, "s");
 });
 afterEach(() => {
-  for (const database of databases) database.close();
+  for (const each of handles) each.close();
 });
 
-function byHand(text: string): void {
-  const database = new Database(file);
-  database.exec(text);
-  database.close();
-}
+const byHand = (text: string): void => execute(file, text);
 
 function rows(query: string): readonly unknown[] {
   const database = new Database(file);
@@ -147,20 +111,23 @@ function look({ shelf }: Handle, kernel: HostKernel | typeof NOWHERE = HERE): Se
   return seatOf(place, kernelOf(kernel), false);
 }
 
+const fail = (): never => {
+  throw new Error("disk I/O error");
+};
 const counter = (): unknown => rows("SELECT last FROM conclave_counter WHERE name = 'x'")[0];
 const blocks = (): readonly unknown[] => rows("SELECT name, session, last, boot FROM conclave_block");
 
 describe("a lock that is taken again and again", () => {
   it("is reserved a block of 64 tokens after eight times; the commit that does so is synced, the next 63 are not", () => {
     expect(locks(8)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(own.commits.slice(1)).toEqual(Array.from({ length: 8 }, () => [2, 1]).flat());
+    expect(own.commits.slice(1)).toEqual(Array.from({ length: 8 }, () => [FULL, NORMAL]).flat());
     expect(blocks()).toEqual([]);
     expect(synced(() => expect(lock()).toBe(9))).toBe(FULL);
     expect(blocks()).toEqual([{ name: "x", session: "s", last: 72, boot: "this boot" }]);
     expect(counter()).toEqual({ last: 72 });
     own.commits.length = 0;
     expect(locks(63)).toEqual(Array.from({ length: 63 }, (_, index) => 10 + index));
-    expect(own.commits).toEqual(Array.from({ length: 126 }, () => 1));
+    expect(own.commits).toEqual(Array.from({ length: 126 }, () => NORMAL));
     expect(counter()).toEqual({ last: 72 });
   });
 
@@ -255,12 +222,11 @@ describe("from a block nothing is granted", () => {
   });
 
   it("after an earlier version, which knows nothing of blocks, was granted a token", () => {
-    byHand(`INSERT INTO conclave_session (id, candidate, ttl, beat) VALUES ('old', 'old', 1000, 1);
-      UPDATE conclave_counter SET last = last + 1, ttl = 1000 WHERE name = 'x' AND last < 9223372036854775807;
-      INSERT INTO conclave_seat (name, session, bid, token, mark, value) SELECT 'x', 'old', 'old.1', last, 0, '' FROM conclave_counter WHERE true
-        ON CONFLICT (name) DO UPDATE SET session = excluded.session, bid = excluded.bid, token = excluded.token, mark = excluded.mark, value = excluded.value`);
+    const earlier = new EarlierVersion(file, "e");
+    expect(earlier.take("x")).toBe(73n);
     expect(claim(own)).toMatchObject({ kind: "beaten", seat: { state: "held", holder: { token: 73n } } });
-    byHand("UPDATE conclave_seat SET session = NULL WHERE name = 'x' AND session = 'old' AND bid = 'old.1'");
+    earlier.give("x");
+    earlier.close();
     isNext(74);
   });
 
@@ -331,14 +297,14 @@ describe("from a block nothing is granted", () => {
   });
 
   it("after a commit has failed, of a claim or of a renewal", () => {
-    own.fail = new Error("disk I/O error");
+    own.beforeCommit = fail;
     expect(() => claim(own)).toThrow("commit");
-    own.fail = undefined;
+    own.beforeCommit = () => {};
     isNext();
     expect(locks(9).at(-1)).toBe(82);
-    own.fail = new Error("disk I/O error");
+    own.beforeCommit = fail;
     expect(() => own.shelf.keep(session, [], 0)).toThrow("commit");
-    own.fail = undefined;
+    own.beforeCommit = () => {};
     expect(synced(() => lock())).toBe(FULL);
   });
 
@@ -361,7 +327,7 @@ describe("several claims in one request", () => {
 
   it("are granted from blocks if each of them can be", () => {
     for (let times = 1; times <= 9; times++) expect(round()).toEqual([times, times, times]);
-    expect(synced(() => expect(round()).toEqual([10, 10, 10]))).toBe(1);
+    expect(synced(() => expect(round()).toEqual([10, 10, 10]))).toBe(NORMAL);
   });
 
   it("are synced together if one of them cannot be, and the others keep their blocks", () => {
@@ -370,7 +336,7 @@ describe("several claims in one request", () => {
     expect(synced(() => expect(round()).toEqual([10, 10, 101]))).toBe(FULL);
     for (let times = 1; times <= 7; times++) round();
     expect(synced(() => expect(round()).toEqual([18, 18, 109]))).toBe(FULL);
-    expect(synced(() => expect(round()).toEqual([19, 19, 110]))).toBe(1);
+    expect(synced(() => expect(round()).toEqual([19, 19, 110]))).toBe(NORMAL);
   });
 });
 
@@ -434,7 +400,7 @@ describe("the renewal of a session", () => {
 
   it("is not synced as long as it has neither a seat nor a block", () => {
     locks(8);
-    expect(renewal()).toBe(1);
+    expect(renewal()).toBe(NORMAL);
   });
 
   it("is synced if it has a block, because its next grant is not", () => {
