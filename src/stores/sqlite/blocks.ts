@@ -13,7 +13,8 @@
 //   broken this before, for releases.)
 //   If the disk is taken away from a host that goes on running, and is attached to another, that other host may find a seat vacant that is held from a block. So a seat whose name has a block of another
 //   boot, at whose end the counter stands, counts as missing: a rival waits until it has seen no change for a ttl (place.ts). The holder believes in no term beyond the ttl of its last renewal, counted from its send.
-//   While its session has a block, or holds something, each renewal is synced. So the last one was sent before the disk was taken away, and the belief has ended when the rival's wait ends.
+//   While its session has a block, or holds something, each renewal is synced, and one from before was committed before the block was reserved, which was synced. So the last one that was answered was
+//   sent before the disk was taken away, and the belief has ended when the rival's wait ends. After a commit that has failed, nothing is taken from a block.
 import type { PreparedConnection } from "../../clients/sqlite/binding.ts";
 import { Recent } from "../../base/recent.ts";
 import { type Claim, type Claimed, type Hold, type Name, VACANT } from "../contract.ts";

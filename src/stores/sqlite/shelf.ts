@@ -2,7 +2,7 @@
 // understands. It has the same meaning as src/simulator/models/race-shelf.ts, which the simulator tests.
 //
 // Why at most one holds a name: a claim reads and swaps inside BEGIN IMMEDIATE, so no keep and no claim comes between. It succeeds only over exactly the
-// version that the machine vouches for, or over a seat that it finds vacant. In the same transaction it takes the next token and ends the session that it
+// version that the machine vouches for, or over a seat that it finds vacant. In the same transaction it takes the next token (from the counter, or from a block: blocks.ts) and ends the session that it
 // replaces. A session that is ended stays so for ever: every keep and claim requires a session that is not ended, in the same way.
 import type {
   Bid,
