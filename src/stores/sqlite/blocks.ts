@@ -16,6 +16,7 @@
 //   While its session has a block, or holds something, each renewal is synced, and one from before was committed before the block was reserved, which was synced. So the last one that was answered was
 //   sent before the disk was taken away, and the belief has ended when the rival's wait ends. After a commit that has failed, nothing is taken from a block.
 import type { PreparedConnection } from "../../clients/sqlite/binding.ts";
+import { transactIfPassing } from "../../clients/sqlite/transaction.ts";
 import { Recent } from "../../base/recent.ts";
 import { type Claim, type Claimed, type Hold, type Name, VACANT } from "../contract.ts";
 import { markOf } from "../mark.ts";
@@ -43,12 +44,14 @@ interface Run {
 
 export class TokenBlocks {
   readonly #connection: PreparedConnection;
+  readonly #domain: string;
   readonly #boot: string | undefined;
   readonly #runs = new Recent<Name, Run>(NAMES_REMEMBERED);
 
   /** Without a boot id rivals could not tell whether a block is of before a power cut. Where every commit is synced, a block would save nothing. */
-  constructor(connection: PreparedConnection, kernel: HostKernel | undefined) {
+  constructor(connection: PreparedConnection, domain: string, kernel: HostKernel | undefined) {
     this.#connection = connection;
+    this.#domain = domain;
     this.#boot = connection.isAlwaysSynced ? undefined : kernel?.boot;
   }
 
@@ -59,14 +62,25 @@ export class TokenBlocks {
     return run !== undefined && run.session === session.id && run.grants >= GRANTS_BEFORE && isSoon(run, sentAtMs);
   }
 
-  /** Takes the seat with the next token of the block, which is returned; undefined if that is not possible, and then nothing was written. */
-  take(claim: Claim): string | undefined {
+  /** Grants all of them from blocks, without a sync. If that is not possible, nothing is done, and this returns undefined. */
+  claim(claims: readonly Claim[], sentAtMs: number): readonly Claimed[] | undefined {
+    if (!claims.every((claim) => this.isFrequent(claim, sentAtMs))) return undefined;
+    return transactIfPassing(this.#connection, () => {
+      const granted = claims.flatMap((claim) => this.grant(claim) ?? []);
+      return granted.length === claims.length ? granted : undefined;
+    });
+  }
+
+  /** Inside a transaction: grants the seat with the next token of the block. If that is not possible, nothing is written, and this returns undefined. */
+  grant(claim: Claim): Claimed | undefined {
     const { name, bid, value, session } = claim;
-    const run = this.#runs.get(name);
-    if (run === undefined) return undefined;
-    const seat = [session.id, bid, markOf(claim), value, name, bid, `${run.token}`, session.id, session.id] as const;
+    const last = this.#runs.get(name)?.token;
+    if (last === undefined) return undefined;
+    const seat = [session.id, bid, markOf(claim), value, name, bid, `${last}`, session.id, session.id] as const;
     const row = this.#connection.all(sql.TAKE_SEAT_FROM_BLOCK, ...seat)[0];
-    return row === undefined ? undefined : readWhole(row["token"], `the seat of "${name}", token`);
+    if (row === undefined) return undefined;
+    const token = BigInt(readWhole(row["token"], `the seat of "${name}", token`));
+    return { kind: "granted", hold: { name, bid, token: { domain: this.#domain, value: token, bid } } };
   }
 
   /** Reserves a block in the transaction of this grant, which is synced, if nobody else has taken a token of the name since the last grant here. */

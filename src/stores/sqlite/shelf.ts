@@ -62,7 +62,7 @@ export class SqliteShelf {
   constructor(connection: PreparedConnection, domain: string, kernel: HostKernel | undefined, lifeFolder: string) {
     this.domain = domain;
     this.#bans = new SqliteBans(connection, kernel);
-    this.#blocks = new TokenBlocks(connection, kernel);
+    this.#blocks = new TokenBlocks(connection, domain, kernel);
     this.memos = new SqliteMemos(connection, domain, this.#bans);
     this.#lifeFolder = lifeFolder;
     this.#connection = connection;
@@ -108,25 +108,18 @@ export class SqliteShelf {
    * the disk must show them how long that grant is believed in (blocks.ts). The seats and blocks that count are those in the file, whatever the caller knows of.
    */
   keep(session: Session, holds: readonly Hold[], sentAtMs: number): Kept {
+    const work = (): Renewal => this.#keep(session, holds, sentAtMs);
+    const renewIfPassing = (): Renewal | undefined => {
+      const renewal = work();
+      return renewal.mustLast ? undefined : renewal;
+    };
     return this.#blocks.forgetIfFailed(() => {
-      const passing = holds.length > 0 ? undefined : this.#keepIfPassing(session, sentAtMs);
-      return passing ?? transact(this.#connection, "lasting", () => this.#keep(session, holds, sentAtMs).kept);
+      const passing = holds.length > 0 ? undefined : transactIfPassing(this.#connection, renewIfPassing);
+      return (passing ?? transact(this.#connection, "lasting", work)).kept;
     });
   }
 
-  #keepIfPassing(session: Session, sentAtMs: number): Kept | undefined {
-    return transactIfPassing(this.#connection, () => {
-      const { kept, mustLast } = this.#keep(session, [], sentAtMs);
-      return mustLast ? undefined : kept;
-    });
-  }
-
-  /** mustLast: the session holds something, or may soon without a sync. */
-  #keep(
-    session: Session,
-    holds: readonly Hold[],
-    sentAtMs: number,
-  ): { readonly kept: Kept; readonly mustLast: boolean } {
+  #keep(session: Session, holds: readonly Hold[], sentAtMs: number): Renewal {
     const lost = { kept: { kind: "session-lost" }, mustLast: false } as const;
     const { boot = null, clock = null } = this.#kernel ?? {};
     const expires = this.#expires(sentAtMs, session.ttlMs);
@@ -139,7 +132,8 @@ export class SqliteShelf {
     const kept = this.#kept(id, row, beats?.at(-1));
     const found = this.#connection.all(sql.AUDIT, id, id)[0] ?? {};
     const audited = isComplete(found, holds) ? kept : { ...kept, ...this.#audit(id, holds) };
-    const mustLast = isSome(found["held"]) || isSome(found["blocks"]);
+    const mustLast =
+      readNumber(found["held"], "the number of seats") > 0 || readNumber(found["blocks"], "the number of blocks") > 0;
     return { kept: found["asked"] === 0 ? audited : { ...audited, asked: this.#askedOf(id) }, mustLast };
   }
 
@@ -195,19 +189,10 @@ export class SqliteShelf {
 
   claim(claims: readonly Claim[], sentAtMs: number): readonly Claimed[] {
     const claimed = this.#blocks.forgetIfFailed(
-      () => this.#claimFromBlocks(claims, sentAtMs) ?? this.#claimSynced(claims, sentAtMs),
+      () => this.#blocks.claim(claims, sentAtMs) ?? this.#claimSynced(claims, sentAtMs),
     );
     this.#blocks.note(claims, claimed, sentAtMs);
     return claimed;
-  }
-
-  /** Grants all of them from blocks, without a sync, or does nothing and returns undefined. */
-  #claimFromBlocks(claims: readonly Claim[], sentAtMs: number): readonly Claimed[] | undefined {
-    if (!claims.every((claim) => this.#blocks.isFrequent(claim, sentAtMs))) return undefined;
-    return transactIfPassing(this.#connection, () => {
-      const granted = claims.flatMap((claim) => this.#grantFromBlock(claim) ?? []);
-      return granted.length === claims.length ? granted : undefined;
-    });
   }
 
   #claimSynced(claims: readonly Claim[], sentAtMs: number): readonly Claimed[] {
@@ -229,15 +214,8 @@ export class SqliteShelf {
 
   #claim(claim: Claim, sentAtMs: number): Claimed {
     const frequent = this.#blocks.isFrequent(claim, sentAtMs);
-    const fromBlock = frequent ? this.#grantFromBlock(claim) : undefined;
+    const fromBlock = frequent ? this.#blocks.grant(claim) : undefined;
     return fromBlock ?? this.#grantIfFree(claim, frequent) ?? this.#decide(claim);
-  }
-
-  #grantFromBlock(claim: Claim): Claimed | undefined {
-    const token = this.#blocks.take(claim);
-    return token === undefined
-      ? undefined
-      : { kind: "granted", hold: this.#hold(claim.name, claim.bid, BigInt(token)) };
   }
 
   /**
@@ -277,7 +255,7 @@ export class SqliteShelf {
     return this.#takeSeat(claim, next);
   }
 
-  #takeSeat(claim: Claim, next: Row): Granted {
+  #takeSeat(claim: Claim, next: Row): Extract<Claimed, { kind: "granted" }> {
     const { name, bid, value, session } = claim;
     const token = readWhole(next["token"], `the counter of "${name}"`);
     this.#connection.run(sql.TAKE_SEAT, name, session.id, bid, token, markOf(claim), value);
@@ -386,10 +364,10 @@ export class SqliteShelf {
   }
 }
 
-type Granted = Extract<Claimed, { kind: "granted" }>;
-
-function isSome(count: unknown): boolean {
-  return readNumber(count, "a count of the audit") > 0;
+/** mustLast: the session holds something, or may soon without a sync. */
+interface Renewal {
+  readonly kept: Kept;
+  readonly mustLast: boolean;
 }
 
 /** True if there are as many seats as holds, and they are the same: a lost seat with a stray one beside it would change the sum. */
