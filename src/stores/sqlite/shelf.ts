@@ -1,5 +1,5 @@
 // The race in session layout, on a SQLite file: the meaning of keep, claim, release and look, each in one transaction. It is synchronous, and throws errors that refusals.ts
-// understands. It has the same meaning as src/simulator/models/race-shelf.ts, which the simulator tests.
+// understands. It has the same meaning as src/simulator/models/race-shelf.ts, which the simulator tests. (The model loses nothing when it is restarted, so it needs no blocks of tokens.)
 //
 // Why at most one holds a name: a claim reads and swaps inside BEGIN IMMEDIATE, so no keep and no claim comes between. It succeeds only over exactly the
 // version that the machine vouches for, or over a seat that it finds vacant. In the same transaction it takes the next token (from the counter, or from a block: blocks.ts) and ends the session that it

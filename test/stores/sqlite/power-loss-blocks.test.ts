@@ -16,8 +16,19 @@ afterAll(() => stage.end());
 
 const TURNS = [12, 2, 11, 1];
 
-async function traceOf(file: string): Promise<string> {
-  const trace = stage.file("trace");
+/** A busy machine may take so long between two locks that no block is reserved. Then it is done once more, in another folder. */
+async function traceOfBlocks(): Promise<{ readonly folder: string; readonly trace: string }> {
+  for (let tries = 1; ; tries++) {
+    const folder = stage.file(`host ${tries}`);
+    const trace = stage.file(`trace ${tries}`);
+    mkdirSync(folder);
+    const last = await lockAndTrace(path.join(folder, "x.db"), trace);
+    if (last > 64n || tries === 10) return { folder, trace };
+  }
+}
+
+/** The last token that was told. */
+async function lockAndTrace(file: string, trace: string): Promise<bigint> {
   const [command, ...args] = [
     ...tracing(trace),
     process.execPath,
@@ -25,9 +36,9 @@ async function traceOf(file: string): Promise<string> {
     JSON.stringify({ modules: await stage.modules(), path: file, turns: TURNS }),
   ];
   const env = { ...process.env, NODE_PATH: path.join(root, "node_modules") };
-  const { status, stderr } = spawnSync(command, args, { env, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(command, args, { env, encoding: "utf8" });
   expect(status, stderr).toBe(0);
-  return trace;
+  return BigInt(/"(\d+)"\}\s*$/.exec(stdout)?.[1] ?? 0);
 }
 
 interface Found {
@@ -57,14 +68,13 @@ it(
   "whenever the power is cut, the next token is greater than all that were told, and nothing that was held is granted at once",
   { timeout: 120_000 },
   async () => {
-    const folder = stage.file("host");
-    mkdirSync(folder);
+    const { folder, trace } = await traceOfBlocks();
     const disk = new Disk(folder);
     let told = 0n;
     let isHeld = false;
     let cuts = 0;
     let lost = 0;
-    for (const call of readTrace(await traceOf(path.join(folder, "x.db")))) {
+    for (const call of readTrace(trace)) {
       disk.apply(call);
       const said = call.name === "write" && call.descriptor === 1 ? call.bytes.toString() : "";
       const { event, token } = said === "" ? {} : (JSON.parse(said) as { event?: string; token?: string });
