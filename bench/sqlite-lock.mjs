@@ -1,7 +1,7 @@
 // @ts-check
 // withLock on sqlite:, beside what else takes a lock through a file: proper-lockfile (a folder that is made and removed; a stale one is waited for by the
 // clock) and a bare SQLite transaction (excludes only while it is open, knows no ttl and no token). One name, one after the other, all in one run and in turns,
-// on the same disk. Only the first two outlive the process that takes them; only the first has a token.
+// on the same disk. Only the first two outlive the process that takes them; only the first has a token. Taken so often, the lock has its tokens in blocks: one claim of 64 waits for the disk (docs/adr/0095).
 // "The fewest writes of a correct lock" is the floor: a ttl, a token and an end of the session are checked in the statement that takes the lock, and one row in one page is written to take it
 // and to give it back. It has no list of what a session holds and of what has changed, no message to waiters, and no check that the file is the one that was opened.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -57,7 +57,7 @@ async function measure(folder) {
   const rate = (/** @type {keyof typeof locks} */ name) => (ROUNDS / spentMs[name]) * 1000;
   return [
     {
-      name: "withLock on sqlite:, 1 name (one synced commit, one that is not)",
+      name: "withLock on sqlite:, 1 name (two commits, of which one in 64 times one is synced)",
       value: rate("conclave"),
       unit: "ops/s",
       goal: "",

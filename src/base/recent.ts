@@ -32,6 +32,10 @@ export class Recent<K, V> {
     }
   }
 
+  delete(key: K): void {
+    this.#items.delete(key);
+  }
+
   keys(): Iterable<K> {
     return this.#items.keys();
   }

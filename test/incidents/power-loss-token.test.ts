@@ -1,6 +1,6 @@
 // From the review of the design: a counter that is not on the disk yet when its token is announced. The power is cut, the counter counts again from where
 // the disk has it, and two terms carry one number.
-// Here: every grant is synced before it is answered (synchronous = FULL). The system calls of a real process are traced, and the power is cut after each
+// Here: every grant whose token comes from the counter is synced before it is answered (synchronous = FULL). For tokens that were reserved before, see test/stores/sqlite/power-loss-blocks.test.ts. The system calls of a real process are traced, and the power is cut after each
 // of them in turn, with none, half or all of what was not synced: the disk knows every token that anybody has been told, and no seat is free that
 // its leader has not given back. Giving back is not synced: a seat that was given back may be found held, and the next leader has the next token.
 // Taken out: test/defences/power-loss-token.patch

@@ -76,6 +76,11 @@ export class PreparedConnection {
     this.#isOwn = isOwn;
   }
 
+  /** True if each commit is synced, whatever is asked for. */
+  get isAlwaysSynced(): boolean {
+    return !this.#isOwn;
+  }
+
   /** Decides whether the next commits are on the disk when they are answered. A user's own connection stays as it is: synced. Throws inside a transaction. */
   setSynced(synced: boolean): void {
     if (synced === this.#isSynced || !this.#isOwn) return;

@@ -23,7 +23,8 @@ export function guaranteeOf(evidence: Evidence): Guarantee<"fenced"> {
     cap: "Neither: one host has no partitions. If the host or its disk is down, nobody leads. Fit for many processes on one host, with nothing else installed.",
     fencing: "fenced",
     token: {
-      source: "a counter per name, raised by the transaction that grants",
+      source:
+        "a counter per name, raised by the transaction that grants, or by an earlier one that reserves 64 tokens for a session",
       domain: "a random id, made with the file and kept in it",
       survivesDeletion: true,
       survivesRestore: false,
@@ -55,7 +56,7 @@ function faults(evidence: Evidence): Guarantee["under"] {
     storeRestart:
       evidence === "memory"
         ? "Everything is forgotten with the process, and the next one has a new token domain."
-        : "After a restart of the host every grant that was answered is still there, as far as the disk keeps what it has acknowledged. A seat that was held before the restart is waited for in silence for its ttl, and so is one whose release a power cut has undone.",
+        : "After a restart of the host no token that was told is granted again, as far as the disk keeps what it has acknowledged. Every grant that was answered is still there, except for the last ones of a lock that was taken again and again; their holders ended with the host. A seat that was held before the restart is waited for in silence for its ttl, and so is one whose release or last grants a power cut may have undone.",
     clockJump: "Only the monotonic clock is read; setting the wall clock changes nothing.",
     clockDrift:
       evidence === "kernel"

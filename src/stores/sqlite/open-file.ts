@@ -132,7 +132,7 @@ function layOut(
   setDurability(connection, shown, place === undefined);
   const domain =
     known ?? transact(connection, "lasting", () => readDomain(connection, shown, isOwnFile) ?? create(connection));
-  makeAsked(connection);
+  makeAdded(connection);
   return new SqliteShelf(connection, domain, place === undefined ? undefined : kernel, lifeFolderOf(place ?? MEMORY));
 }
 
@@ -172,16 +172,18 @@ function create(connection: PreparedConnection): string {
   const domain = `sqlite-${randomUUID()}`;
   connection.exec(sql.CREATE);
   connection.exec(sql.CREATE_MEMOS);
+  connection.exec(sql.CREATE_BLOCKS);
   connection.run(sql.CREATE_META, sql.SCHEMA_VERSION, domain);
   return domain;
 }
 
-/** A file that an earlier version has made has no table for requests to hand over, or for invitations. That version works with the file as before. */
-function makeAsked(connection: PreparedConnection): void {
+/** A file that an earlier version has made has no table for requests to hand over, for invitations, or for blocks of tokens. That version works with the file as before. */
+function makeAdded(connection: PreparedConnection): void {
   const tables = connection.all(sql.TABLES).map(({ name }) => name);
-  if (tables.includes("conclave_asked") && tables.includes("conclave_invited")) return;
+  if (["conclave_asked", "conclave_invited", "conclave_block"].every((name) => tables.includes(name))) return;
   transact(connection, "lasting", () => {
     connection.exec(sql.CREATE_ASKED);
     connection.exec(sql.CREATE_INVITED);
+    connection.exec(sql.CREATE_BLOCKS);
   });
 }

@@ -5,7 +5,8 @@
 // a version that a rival has watched in the old file could be that of a living holder in the new one.
 //
 // `missing`: there is a counter, so somebody has held the name, but there is no seat; or the seat points to a session that is gone, or was ended, without
-// giving the seat back. Conclave does none of that (sql/statements.sql), so somebody did it by hand, and the holder learns of it at its next keep: wait as if the seat were held.
+// giving the seat back. Conclave does none of that (sql/statements.sql), so somebody did it by hand, and the holder learns of it at its next keep: wait as if the seat were held. Also missing is a
+// seat that looks vacant, but whose last grants another kernel may not have brought to the disk (blocks.ts).
 import path from "node:path";
 import { asBid, asVersion, type Bid, type Seat } from "../contract.ts";
 import type { Row } from "../../clients/row.ts";
@@ -46,8 +47,14 @@ export interface StoredSeat {
   readonly sitter: Sitter | undefined;
 }
 
-/** `name` is the name that was asked for; `lifeFolder` is where this process finds the sockets that are beside the database. */
-export function readPlace(name: string, domain: string, row: Row, lifeFolder: string): StoredSeat {
+/** `name` is the name that was asked for; `kernel` is the one of this process; `lifeFolder` is where this process finds the sockets that are beside the database. */
+export function readPlace(
+  name: string,
+  domain: string,
+  row: Row,
+  lifeFolder: string,
+  kernel: HostKernel | undefined,
+): StoredSeat {
   const what = `the record of "${name}"`;
   const change = row["change"] === null ? "" : readWhole(row["change"], `${what}, change`);
   const lastTtlMs = row["last_ttl"] === null ? undefined : readTtl(row["last_ttl"], what);
@@ -61,11 +68,19 @@ export function readPlace(name: string, domain: string, row: Row, lifeFolder: st
     sitter,
   });
   if (!isTrue(row["present"])) return change === "" ? place("vacant", "never") : place("missing", `${change} gone`);
-  if (row["session"] === null) return place("vacant", `${change} free`);
+  if (row["session"] === null)
+    return isOfAnotherBoot(row["block_boot"], kernel)
+      ? place("missing", `${change} reserved`)
+      : place("vacant", `${change} free`);
   if (!isTrue(row["known"])) return place("missing", `${change} orphaned`);
   const beat = readWhole(row["beat"], `${what}, beat`);
   if (isTrue(row["ended"])) return place("missing", `${change} ended ${beat}`);
   return place("held", `${change} held ${beat}`, readSitter(row, what, lifeFolder));
+}
+
+/** True if a session under another kernel may still take tokens from a block of the name, or may have done so when the power was cut (blocks.ts). */
+function isOfAnotherBoot(boot: unknown, kernel: HostKernel | undefined): boolean {
+  return boot !== null && boot !== kernel?.boot;
 }
 
 function readSitter(row: Row, what: string, lifeFolder: string): Sitter {

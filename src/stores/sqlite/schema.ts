@@ -2,10 +2,11 @@
 import { statementsOf } from "../../base/sql-text.ts";
 import { sql as CREATE } from "./sql/tables.sql";
 import { sql as CREATE_BANS } from "./sql/bans.sql";
+import { sql as CREATE_BLOCKS } from "./sql/blocks.sql";
 import { sql as CREATE_MEMOS } from "./sql/memos.sql";
 import { sql as STATEMENTS } from "./sql/statements.sql";
 
-export { CREATE, CREATE_BANS, CREATE_MEMOS };
+export { CREATE, CREATE_BANS, CREATE_BLOCKS, CREATE_MEMOS };
 
 export const SCHEMA_VERSION = 1;
 
@@ -26,6 +27,10 @@ export const AUDIT: string = statement("AUDIT");
 export const SEATS_OF: string = statement("SEATS_OF");
 export const NEXT_TOKEN: string = statement("NEXT_TOKEN");
 export const NEXT_TOKEN_IF_FREE: string = statement("NEXT_TOKEN_IF_FREE");
+export const RAISE_COUNTER: string = statement("RAISE_COUNTER");
+export const RESERVE_BLOCK: string = statement("RESERVE_BLOCK");
+export const TAKE_SEAT_FROM_BLOCK: string = statement("TAKE_SEAT_FROM_BLOCK");
+export const FORGET_BLOCKS: string = statement("FORGET_BLOCKS");
 export const TAKE_SEAT: string = statement("TAKE_SEAT");
 export const SET_VALUE: string = statement("SET_VALUE");
 export const VACATE: string = statement("VACATE");

@@ -1,8 +1,8 @@
 // The race in session layout, on a SQLite file: the meaning of keep, claim, release and look, each in one transaction. It is synchronous, and throws errors that refusals.ts
-// understands. It has the same meaning as src/simulator/models/race-shelf.ts, which the simulator tests.
+// understands. It has the same meaning as src/simulator/models/race-shelf.ts, which the simulator tests. (The model loses nothing when it is restarted, so it needs no blocks of tokens.)
 //
 // Why at most one holds a name: a claim reads and swaps inside BEGIN IMMEDIATE, so no keep and no claim comes between. It succeeds only over exactly the
-// version that the machine vouches for, or over a seat that it finds vacant. In the same transaction it takes the next token and ends the session that it
+// version that the machine vouches for, or over a seat that it finds vacant. In the same transaction it takes the next token (from the counter, or from a block: blocks.ts) and ends the session that it
 // replaces. A session that is ended stays so for ever: every keep and claim requires a session that is not ended, in the same way.
 import type {
   Bid,
@@ -26,6 +26,7 @@ import { checkTexts, type PreparedConnection } from "../../clients/sqlite/bindin
 import { numberOf } from "./beat.ts";
 import type { HostKernel } from "./kernel.ts";
 import { SqliteBans } from "./bans.ts";
+import { TokenBlocks } from "./blocks.ts";
 import { SqliteMemos } from "./memos.ts";
 import {
   isTrue,
@@ -43,12 +44,13 @@ import {
 } from "./place.ts";
 import { exhausted } from "./refusals.ts";
 import * as sql from "./schema.ts";
-import { transact } from "../../clients/sqlite/transaction.ts";
+import { transact, transactIfPassing } from "../../clients/sqlite/transaction.ts";
 
 export class SqliteShelf {
   readonly domain: string;
   readonly memos: SqliteMemos;
   readonly #bans: SqliteBans;
+  readonly #blocks: TokenBlocks;
   readonly #connection: PreparedConnection;
   readonly #kernel: HostKernel | undefined;
 
@@ -60,6 +62,7 @@ export class SqliteShelf {
   constructor(connection: PreparedConnection, domain: string, kernel: HostKernel | undefined, lifeFolder: string) {
     this.domain = domain;
     this.#bans = new SqliteBans(connection, kernel);
+    this.#blocks = new TokenBlocks(connection, domain, kernel);
     this.memos = new SqliteMemos(connection, domain, this.#bans);
     this.#lifeFolder = lifeFolder;
     this.#connection = connection;
@@ -98,22 +101,40 @@ export class SqliteShelf {
     });
   }
 
-  /** One row is written, however many holds there are. The seats are counted, and are read only if their count or their sum differs. */
+  /**
+   * One row is written, however many holds there are. The seats are counted, and are read only if their count or their sum differs.
+   *
+   * The renewal of a session that holds something is synced, and so is that of a session that has a block of tokens: its next grant may not be synced, and what rivals on another kernel find on
+   * the disk must show them how long that grant is believed in (blocks.ts). The seats and blocks that count are those in the file, whatever the caller knows of.
+   */
   keep(session: Session, holds: readonly Hold[], sentAtMs: number): Kept {
-    return transact(this.#connection, holds.length === 0 ? "passing" : "lasting", () => {
-      const { boot = null, clock = null } = this.#kernel ?? {};
-      const expires = this.#expires(sentAtMs, session.ttlMs);
-      const { id, beats } = session;
-      const { beat, over } = swapOf(session);
-      if (this.#bans.isBanned(session)) return { kind: "session-lost" };
-      const clocks = [boot, clock, expires, expires, boot, clock] as const;
-      const row = this.#connection.all(sql.KEEP_SESSION, beat, ...clocks, id, over, over)[0];
-      if (row === undefined) return { kind: "session-lost" };
-      const kept = this.#kept(id, row, beats?.at(-1));
-      const found = this.#connection.all(sql.AUDIT, id)[0] ?? {};
-      const audited = isComplete(found, holds) ? kept : { ...kept, ...this.#audit(id, holds) };
-      return found["asked"] === 0 ? audited : { ...audited, asked: this.#askedOf(id) };
+    const work = (): Renewal => this.#keep(session, holds, sentAtMs);
+    const renewIfPassing = (): Renewal | undefined => {
+      const renewal = work();
+      return renewal.mustLast ? undefined : renewal;
+    };
+    return this.#blocks.forgetIfFailed(() => {
+      const passing = holds.length > 0 ? undefined : transactIfPassing(this.#connection, renewIfPassing);
+      return (passing ?? transact(this.#connection, "lasting", work)).kept;
     });
+  }
+
+  #keep(session: Session, holds: readonly Hold[], sentAtMs: number): Renewal {
+    const lost = { kept: { kind: "session-lost" }, mustLast: false } as const;
+    const { boot = null, clock = null } = this.#kernel ?? {};
+    const expires = this.#expires(sentAtMs, session.ttlMs);
+    const { id, beats } = session;
+    const { beat, over } = swapOf(session);
+    if (this.#bans.isBanned(session)) return lost;
+    const clocks = [boot, clock, expires, expires, boot, clock] as const;
+    const row = this.#connection.all(sql.KEEP_SESSION, beat, ...clocks, id, over, over)[0];
+    if (row === undefined) return lost;
+    const kept = this.#kept(id, row, beats?.at(-1));
+    const found = this.#connection.all(sql.AUDIT, id, id)[0] ?? {};
+    const audited = isComplete(found, holds) ? kept : { ...kept, ...this.#audit(id, holds) };
+    const mustLast =
+      readNumber(found["held"], "the number of seats") > 0 || readNumber(found["blocks"], "the number of blocks") > 0;
+    return { kept: found["asked"] === 0 ? audited : { ...audited, asked: this.#askedOf(id) }, mustLast };
   }
 
   /** A later time is safe, because rivals wait for it. */
@@ -166,10 +187,18 @@ export class SqliteShelf {
 
   // ---- claim
 
-  claim(claims: readonly Claim[]): readonly Claimed[] {
+  claim(claims: readonly Claim[], sentAtMs: number): readonly Claimed[] {
+    const claimed = this.#blocks.forgetIfFailed(
+      () => this.#blocks.claim(claims, sentAtMs) ?? this.#claimSynced(claims, sentAtMs),
+    );
+    this.#blocks.note(claims, claimed, sentAtMs);
+    return claimed;
+  }
+
+  #claimSynced(claims: readonly Claim[], sentAtMs: number): readonly Claimed[] {
     const beaten = this.#isContested ? this.#beatenAtOnce(claims) : [];
     if (beaten.length === claims.length) return beaten;
-    const claimed = transact(this.#connection, "lasting", () => claims.map((claim) => this.#claim(claim)));
+    const claimed = transact(this.#connection, "lasting", () => claims.map((claim) => this.#claim(claim, sentAtMs)));
     this.#isContested = claimed.some(({ kind }) => kind !== "granted");
     return claimed;
   }
@@ -183,19 +212,25 @@ export class SqliteShelf {
     return places.flatMap((place, index) => this.#beaten(place, claims[index]));
   }
 
-  #claim(claim: Claim): Claimed {
-    return this.#grantIfFree(claim) ?? this.#decide(claim);
+  #claim(claim: Claim, sentAtMs: number): Claimed {
+    const frequent = this.#blocks.isFrequent(claim, sentAtMs);
+    const fromBlock = frequent ? this.#blocks.grant(claim) : undefined;
+    return fromBlock ?? this.#grantIfFree(claim, frequent) ?? this.#decide(claim);
   }
 
   /**
    * The quick way for a lock that nobody else wants: two statements, and one value to read. It grants only what #decide would grant: over a seat that is there and vacant,
    * to a bid that was not the last to hold it, of a session that lives and that no ban can concern. In every other case this returns undefined, and #decide decides.
    */
-  #grantIfFree(claim: Claim): Claimed | undefined {
+  #grantIfFree(claim: Claim, frequent: boolean): Claimed | undefined {
     const { name, bid, session, over } = claim;
     if (over !== VACANT || session.node !== undefined) return undefined;
-    const next = this.#connection.all(sql.NEXT_TOKEN_IF_FREE, session.ttlMs, name, bid, session.id)[0];
-    return next === undefined ? undefined : this.#takeSeat(claim, next);
+    const { boot = null } = this.#kernel ?? {};
+    const next = this.#connection.all(sql.NEXT_TOKEN_IF_FREE, session.ttlMs, name, bid, session.id, boot)[0];
+    if (next === undefined) return undefined;
+    const granted = this.#takeSeat(claim, next);
+    if (frequent) this.#blocks.reserve(claim, granted.hold);
+    return granted;
   }
 
   #decide(claim: Claim): Claimed {
@@ -220,7 +255,7 @@ export class SqliteShelf {
     return this.#takeSeat(claim, next);
   }
 
-  #takeSeat(claim: Claim, next: Row): Claimed {
+  #takeSeat(claim: Claim, next: Row): Extract<Claimed, { kind: "granted" }> {
     const { name, bid, value, session } = claim;
     const token = readWhole(next["token"], `the counter of "${name}"`);
     this.#connection.run(sql.TAKE_SEAT, name, session.id, bid, token, markOf(claim), value);
@@ -259,6 +294,7 @@ export class SqliteShelf {
   /** Ends the session for ever, and frees all its seats. */
   #end({ id, candidate, ttlMs }: Session): void {
     this.#connection.run(sql.VACATE_ALL, id);
+    this.#connection.run(sql.FORGET_BLOCKS, id);
     this.#connection.run(sql.END_SESSION, id, candidate, ttlMs);
   }
 
@@ -268,7 +304,7 @@ export class SqliteShelf {
   look(names: readonly Name[]): readonly StoredSeat[] {
     checkTexts(names); // JSON would hide invalid texts
     const rows = this.#connection.all(sql.LOOK, JSON.stringify(names));
-    return names.map((name, index) => readPlace(name, this.domain, rows[index] ?? {}, this.#lifeFolder));
+    return names.map((name, index) => readPlace(name, this.domain, rows[index] ?? {}, this.#lifeFolder, this.#kernel));
   }
 
   listNames(most: number): readonly Name[] {
@@ -326,6 +362,12 @@ export class SqliteShelf {
       .all(sql.LIVE_SOCKETS)
       .map((row) => socketPath(readText(row["socket"], "a session's socket"), this.#lifeFolder));
   }
+}
+
+/** mustLast: the session holds something, or may soon without a sync. */
+interface Renewal {
+  readonly kept: Kept;
+  readonly mustLast: boolean;
 }
 
 /** True if there are as many seats as holds, and they are the same: a lost seat with a stray one beside it would change the sum. */

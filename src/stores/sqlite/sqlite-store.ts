@@ -127,7 +127,10 @@ export class SqliteStore implements ListsNames, PassesInvitations, FencedStore, 
 
   async claim(claims: readonly Claim[], call: Call): Promise<readonly Claimed[]> {
     if (isGivenUp(call)) return claims.map(() => unknown(call.signal.reason));
-    const answer = this.#answer((file) => ({ kind: "claimed" as const, claimed: file.shelf.claim(claims) }));
+    const answer = this.#answer((file) => ({
+      kind: "claimed" as const,
+      claimed: file.shelf.claim(claims, call.sentAtMs),
+    }));
     if (answer.kind !== "claimed") return claims.map(() => answer);
     if (answer.claimed.some(({ kind }) => kind === "granted")) this.#changed();
     // Somebody else was quicker, so this handle listens to their process now.

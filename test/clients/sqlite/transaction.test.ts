@@ -1,7 +1,7 @@
 // One transaction on a connection that the test plays: what is said to SQLite, in which order, and what is undone when something fails.
 import { describe, expect, it } from "vitest";
 import type { PreparedConnection } from "../../../src/clients/sqlite/binding.ts";
-import { CommitFailed, transact } from "../../../src/clients/sqlite/transaction.ts";
+import { CommitFailed, transact, transactIfPassing } from "../../../src/clients/sqlite/transaction.ts";
 
 /** `fails`: the statement that throws. */
 function played(fails?: string): { readonly connection: PreparedConnection; readonly said: string[] } {
@@ -47,5 +47,19 @@ describe("a transaction", () => {
     const { connection, said } = played("COMMIT");
     expect(() => transact(connection, "lasting", () => {})).toThrow(CommitFailed);
     expect(said.slice(1)).toEqual(["BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"]);
+  });
+});
+
+describe("a transaction that passes if it may", () => {
+  it("is committed without a sync if it may", () => {
+    const { connection, said } = played();
+    expect(transactIfPassing(connection, () => said.push("work") && "done")).toBe("done");
+    expect(said).toEqual(["synced false", "BEGIN IMMEDIATE", "work", "COMMIT"]);
+  });
+
+  it("is undone if it must not", () => {
+    const { connection, said } = played();
+    expect(transactIfPassing(connection, () => void said.push("work"))).toBeUndefined();
+    expect(said).toEqual(["synced false", "BEGIN IMMEDIATE", "work", "ROLLBACK"]);
   });
 });

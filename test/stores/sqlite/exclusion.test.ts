@@ -273,7 +273,9 @@ describe("on the disk", () => {
     readonly close: () => void;
   } {
     const database = new Database(`${file}.own`) as unknown as SqliteDatabase & { close(): void };
-    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${sql.CREATE} ${sql.CREATE_ASKED}`);
+    database.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; ${sql.CREATE} ${sql.CREATE_ASKED}; ${sql.CREATE_BLOCKS}`,
+    );
     database.exec("INSERT INTO conclave_meta (only, schema, domain, change) VALUES (1, 1, 'd', 0)");
     const commits: number[] = [];
     const connection = new PreparedConnection(
@@ -303,7 +305,7 @@ describe("on the disk", () => {
     shelf.open({ nonce: "s", candidate: "c", ttlMs: 1000 }, 1000, undefined, 0);
     shelf.keep(session, [], 0);
     expect(commits).toEqual([1, 1]);
-    const [claimed] = shelf.claim([{ session, name: "x", bid: "s.1" as Bid, over: VACANT, value: "" }]);
+    const [claimed] = shelf.claim([{ session, name: "x", bid: "s.1" as Bid, over: VACANT, value: "" }], 0);
     const hold = (claimed as Extract<Claimed, { kind: "granted" }>).hold;
     shelf.keep(session, [hold], 0);
     shelf.release([{ session, holds: [hold], endSession: false }]);

@@ -29,16 +29,17 @@ PRAGMA data_version;
 SELECT name, CAST(change AS TEXT) AS change FROM conclave_counter WHERE change > CAST(? AS INTEGER);
 
 -- LOOK
--- ← names as a JSON array. → a row per name, in their order: the counter, the seat and its session, each null where there is none.
+-- ← names as a JSON array. → a row per name, in their order: the counter, the seat and its session, each null where there is none. block_boot: of the block that may still be in use.
 SELECT asked.value AS name, CAST(counter.change AS TEXT) AS change, counter.ttl AS last_ttl,
   seat.name IS NOT NULL AS present, seat.session AS session, seat.bid AS bid, CAST(seat.token AS TEXT) AS token, seat.value AS value,
   session.id IS NOT NULL AS known, session.candidate AS candidate, session.ttl AS ttl, CAST(session.beat AS TEXT) AS beat,
   session.ended IS NOT NULL AS ended, session.boot AS boot, session.clock AS clock, session.expires AS expires,
-  session.socket AS socket, session.socket_file AS socket_file
+  session.socket AS socket, session.socket_file AS socket_file, block.boot AS block_boot
 FROM json_each(?) AS asked
 LEFT JOIN conclave_counter AS counter ON counter.name = asked.value
 LEFT JOIN conclave_seat AS seat ON seat.name = asked.value
 LEFT JOIN conclave_session AS session ON session.id = seat.session
+LEFT JOIN conclave_block AS block ON block.name = counter.name AND block.last = counter.last
 ORDER BY asked.key;
 
 -- READ_SESSION
@@ -61,8 +62,10 @@ WHERE id = ? AND ended IS NULL AND (? IS NULL OR beat IN (SELECT value FROM json
 RETURNING candidate, ttl;
 
 -- AUDIT
--- ← session. → held, marks (text): how many seats it holds, and the sum of their marks. Answered from an index alone. asked: how many requests to hand over there are, of anybody.
-SELECT count(*) AS held, CAST(coalesce(sum(mark), 0) AS TEXT) AS marks, (SELECT count(*) FROM conclave_asked) AS asked
+-- ← session, session. → held, marks (text): how many seats it holds, and the sum of their marks. Answered from an index alone. asked: how many requests to hand over there are, of anybody.
+-- blocks: how many blocks of tokens the session has.
+SELECT count(*) AS held, CAST(coalesce(sum(mark), 0) AS TEXT) AS marks, (SELECT count(*) FROM conclave_asked) AS asked,
+  (SELECT count(*) FROM conclave_block WHERE session = ?) AS blocks
 FROM conclave_seat WHERE session = ?;
 
 -- SEATS_OF
@@ -76,13 +79,15 @@ ON CONFLICT (name) DO UPDATE SET last = last + 1, ttl = excluded.ttl WHERE last 
 RETURNING CAST(last AS TEXT) AS token;
 
 -- NEXT_TOKEN_IF_FREE
--- ← ttl, name, bid, session. → token (text): the name's next, if its seat is there and vacant, this bid was not the last to hold it, the session lives, and no request to hand over
--- stands at the name. No row otherwise.
+-- ← ttl, name, bid, session, boot. → token (text): the name's next, if its seat is there and vacant, this bid was not the last to hold it, the session lives, no request to hand over
+-- stands at the name, and no block of tokens of another boot may still be in use. No row otherwise.
 UPDATE conclave_counter SET last = last + 1, ttl = ?
 WHERE name = ? AND last < 9223372036854775807
   AND EXISTS (SELECT 1 FROM conclave_seat AS seat WHERE seat.name = conclave_counter.name AND seat.session IS NULL AND seat.bid <> ?)
   AND EXISTS (SELECT 1 FROM conclave_session WHERE id = ? AND ended IS NULL)
   AND NOT EXISTS (SELECT 1 FROM conclave_asked AS asked WHERE asked.name = conclave_counter.name)
+  AND NOT EXISTS (SELECT 1 FROM conclave_block AS block
+    WHERE block.name = conclave_counter.name AND block.last = conclave_counter.last AND block.boot IS NOT ?)
 RETURNING CAST(last AS TEXT) AS token;
 
 -- TAKE_SEAT
@@ -90,6 +95,33 @@ RETURNING CAST(last AS TEXT) AS token;
 INSERT INTO conclave_seat (name, session, bid, token, mark, value) VALUES (?, ?, ?, CAST(? AS INTEGER), ?, ?)
 ON CONFLICT (name) DO UPDATE
 SET session = excluded.session, bid = excluded.bid, token = excluded.token, mark = excluded.mark, value = excluded.value;
+
+-- RAISE_COUNTER
+-- ← how much (text), name, how much. → last (text): where the counter stands now; no row if there are not so many tokens left.
+UPDATE conclave_counter SET last = last + CAST(? AS INTEGER)
+WHERE name = ? AND last <= 9223372036854775807 - CAST(? AS INTEGER)
+RETURNING CAST(last AS TEXT) AS last;
+
+-- RESERVE_BLOCK
+-- ← name, session, last token (text), boot.
+INSERT INTO conclave_block (name, session, last, boot) VALUES (?, ?, CAST(? AS INTEGER), ?)
+ON CONFLICT (name) DO UPDATE SET session = excluded.session, last = excluded.last, boot = excluded.boot;
+
+-- TAKE_SEAT_FROM_BLOCK
+-- ← session, bid, mark, value, name, bid, token that was granted last (text), session, session. → token (text): the one after that, if the seat is there and vacant and shows that token,
+-- this bid was not the last to hold it, the block of the name belongs to this session, has a token left, and ends where the counter stands, the session lives, and no request to hand over
+-- stands at the name. No row otherwise.
+UPDATE conclave_seat SET session = ?, bid = ?, token = token + 1, mark = ?, value = ?
+WHERE name = ? AND session IS NULL AND bid <> ? AND token = CAST(? AS INTEGER)
+  AND EXISTS (SELECT 1 FROM conclave_block AS block JOIN conclave_counter AS counter ON counter.name = block.name AND counter.last = block.last
+    WHERE block.name = conclave_seat.name AND block.session = ? AND conclave_seat.token < block.last)
+  AND EXISTS (SELECT 1 FROM conclave_session WHERE id = ? AND ended IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM conclave_asked AS asked WHERE asked.name = conclave_seat.name)
+RETURNING CAST(token AS TEXT) AS token;
+
+-- FORGET_BLOCKS
+-- ← session.
+DELETE FROM conclave_block WHERE session = ?;
 
 -- SET_VALUE
 -- ← value, name.

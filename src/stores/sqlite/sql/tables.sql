@@ -4,9 +4,10 @@
 --   session   a candidate's standing, renewed alone: a keep writes this row and no other
 --   seat      a name → the session that holds it; without a session it is vacant. The row stays when it is given back
 --   counter   a name → its last token and the number of its last change. Never deleted: a trigger refuses, whichever process tries
+--   block     a name → the tokens that are reserved for a session (blocks.sql)
 --   asked     a name → the term that was asked to hand over (in statements.sql: it is made also where the others are there already)
 --
--- INVARIANT  counter.last ≥ every token granted for the name; it grows in the transaction that grants
+-- INVARIANT  counter.last ≥ every token granted for the name, also on the disk when the token is told; it grows in the transaction that grants the token, or that reserves it
 -- INVARIANT  a seat that comes, changes or goes gives its name a new change number (triggers: also if somebody does it by hand)
 -- INVARIANT  an ended session holds no seat, except for what somebody edits by hand
 -- Tables are STRICT, so that SQLite itself refuses text where a number belongs. Numbers that may exceed 2⁵³ travel as text.
