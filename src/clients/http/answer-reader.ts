@@ -18,6 +18,7 @@ const HEAD_END = Buffer.from("\r\n\r\n");
 
 export interface AnswerEars {
   head(head: AnswerHead): void;
+  /** The bytes are only lent, until this returns. */
   part(bytes: Buffer): void;
   /** Bytes behind the answer are not read yet. */
   whole(): void;
@@ -25,7 +26,7 @@ export interface AnswerEars {
 
 type State = "idle" | "head" | "length" | "chunk line" | "chunk" | "chunk end" | "trailer" | "until close";
 
-export class AnswerReader {
+export class HttpAnswerReader {
   readonly #ears: AnswerEars;
   #state: State = "idle";
   /** What came and is no whole line or head yet. */
@@ -44,7 +45,7 @@ export class AnswerReader {
     this.#interimHeads = 0;
   }
 
-  /** Throws a malformed HttpError: then nothing else may be read from this connection. */
+  /** `data` is only lent. Throws a malformed HttpError: then nothing else may be read from this connection. */
   take(data: Buffer): void {
     const bytes = this.#kept === undefined ? data : Buffer.concat([this.#kept, data]);
     this.#kept = undefined;

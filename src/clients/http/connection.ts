@@ -6,8 +6,8 @@
 // do so when they close an idle connection (408), which says nothing about the request, and is unknown. Who must not be deceived by anything else compares what an answer shows with what was asked.
 import type { Socket } from "node:net";
 import type { AnswerHead } from "./answer-head.ts";
-import { type AnswerEars, AnswerReader } from "./answer-reader.ts";
-import { whenOpen } from "./dial.ts";
+import { type AnswerEars, HttpAnswerReader } from "./answer-reader.ts";
+import { type HttpDialer, whenOpen } from "./dial.ts";
 import { HttpError } from "./errors.ts";
 import type { RequestText } from "./request-text.ts";
 
@@ -27,7 +27,7 @@ export class HttpConnection {
   readonly #socket: Socket;
   readonly #idleMs: number;
   readonly #owner: ConnectionOwner;
-  readonly #reader: AnswerReader;
+  readonly #reader: HttpAnswerReader;
   #asker: Asker | undefined;
   /** It waits until the connection is open. */
   #request: RequestText | undefined;
@@ -36,18 +36,18 @@ export class HttpConnection {
   #isWhole = false;
   #closes = false;
 
-  /** `socket` is still connecting. After `idleMs` without a request the connection is ended. */
-  constructor(socket: Socket, idleMs: number, owner: ConnectionOwner) {
+  /** After `idleMs` without a request the connection is ended. Throws an HttpError if it cannot even be tried. */
+  constructor(dialer: HttpDialer, idleMs: number, owner: ConnectionOwner) {
+    const socket = dialer.dial((bytes) => this.#take(bytes));
     this.#socket = socket;
     this.#idleMs = idleMs;
     this.#owner = owner;
-    this.#reader = new AnswerReader({
+    this.#reader = new HttpAnswerReader({
       head: (head) => this.#hearHead(head),
       part: (bytes) => this.#asker?.part(bytes),
       whole: () => (this.#isWhole = true),
     });
     whenOpen(socket, () => this.#opened());
-    socket.on("data", (bytes: Buffer) => this.#take(bytes));
     socket.on("end", () => this.#finish());
     socket.on("error", (error) => this.end(error));
     socket.on("close", () => this.end(CLOSED));
@@ -113,10 +113,11 @@ export class HttpConnection {
       this.#reader.take(bytes);
     } catch (error) {
       this.end(error as Error);
-      return;
+      // Any other error is a mistake of ours, and not the server's.
+      if (!(error instanceof HttpError)) throw error;
     }
     // Not before everything is read: bytes behind the answer make it malformed.
-    if (this.#isWhole) this.#answered();
+    if (this.#isWhole && !this.#isOver) this.#answered();
   }
 
   #finish(): void {

@@ -20,6 +20,7 @@ export type HttpTrust = Readonly<Record<"ca" | "cert" | "key", string | undefine
 
 /** A server that is gone without a word is found by probes on an idle connection. */
 const PROBE_AFTER_MS = 1_000;
+const READ_BYTES = 64 * 1024;
 
 export class HttpDialer {
   readonly place: HttpPlace;
@@ -34,10 +35,19 @@ export class HttpDialer {
     this.trust = trust;
   }
 
-  /** A socket that is still connecting. Throws an HttpError if a certificate or key of ours cannot be read. */
-  dial(): Socket {
+  /**
+   * A socket that is still connecting. What it reads is handed to `read`, in a buffer that is only lent: the next bytes are read into it. Throws an HttpError if a certificate or key of ours cannot be read.
+   */
+  dial(read: (bytes: Buffer) => void): Socket {
     const { host, port, isSecure } = this.place;
-    const settings = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
+    // Node would allocate such a buffer for each answer, and pass it through a stream.
+    const buffer = Buffer.allocUnsafe(READ_BYTES);
+    const callback = (length: number): boolean => {
+      read(buffer.subarray(0, length));
+      return true; // it reads on
+    };
+    const kept = { noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
+    const settings = { host, port, ...kept, onread: { buffer, callback } };
     if (!isSecure) return process.getBuiltinModule("node:net").connect(settings);
     const socket = process.getBuiltinModule("node:tls").connect({ ...settings, ...this.#secureSettings() });
     socket.on("session", (session) => (this.#session = session));

@@ -27,7 +27,7 @@ export interface Endings {
 
 const ONCE = { once: true } as const;
 
-export class Exchange implements Asker {
+export class HttpExchange implements Asker {
   readonly #request: RequestText;
   readonly #bodyBytes: number;
   readonly #signal: StopSignal;
@@ -59,7 +59,7 @@ export class Exchange implements Asker {
   }
 
   part(bytes: Buffer): void {
-    this.#parts.push(bytes);
+    this.#parts.push(Buffer.from(bytes));
     this.#length += bytes.length;
     if (this.#length > this.#bodyBytes) throw malformed(`an answer has more than ${this.#bodyBytes} bytes`);
   }

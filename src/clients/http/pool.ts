@@ -4,7 +4,7 @@ import type { StopSignal } from "../stop-signal.ts";
 import { type ConnectionOwner, HttpConnection } from "./connection.ts";
 import type { HttpDialer } from "./dial.ts";
 import { HttpError } from "./errors.ts";
-import { Exchange, type ExchangeLimits, type HttpReply } from "./exchange.ts";
+import { HttpExchange, type ExchangeLimits, type HttpReply } from "./exchange.ts";
 import type { RequestText } from "./request-text.ts";
 
 export interface PoolLimits extends ExchangeLimits {
@@ -20,7 +20,7 @@ export class HttpPool implements ConnectionOwner {
   readonly #all = new Set<HttpConnection>();
   /** The last one that was used is used next, so that those that are not needed become idle. */
   readonly #free: HttpConnection[] = [];
-  readonly #waiting = new Set<Exchange>();
+  readonly #waiting = new Set<HttpExchange>();
   #isRetired = false;
 
   constructor(dialer: HttpDialer, limits: PoolLimits) {
@@ -32,7 +32,7 @@ export class HttpPool implements ConnectionOwner {
   ask(request: RequestText, signal: StopSignal): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
       const gaveUp = (): void => this.#gaveUp(exchange);
-      const exchange = new Exchange(request, this.#limits, signal, { resolve, reject, gaveUp });
+      const exchange = new HttpExchange(request, this.#limits, signal, { resolve, reject, gaveUp });
       const connection = this.#free.pop();
       if (connection !== undefined) {
         connection.hold();
@@ -76,9 +76,9 @@ export class HttpPool implements ConnectionOwner {
     if (next !== undefined) this.#dial(next);
   }
 
-  #dial(exchange: Exchange): void {
+  #dial(exchange: HttpExchange): void {
     try {
-      const connection = new HttpConnection(this.dialer.dial(), this.#limits.idleMs, this);
+      const connection = new HttpConnection(this.dialer, this.#limits.idleMs, this);
       this.#all.add(connection);
       exchange.begin(connection);
     } catch (error) {
@@ -86,15 +86,15 @@ export class HttpPool implements ConnectionOwner {
     }
   }
 
-  #nextWaiting(): Exchange | undefined {
+  #nextWaiting(): HttpExchange | undefined {
     if (this.#waiting.size === 0) return undefined;
     const [next] = this.#waiting;
-    this.#waiting.delete(next as Exchange);
+    this.#waiting.delete(next as HttpExchange);
     return next;
   }
 
   /** A connection gave no answer. The idle ones may be just as dead, and no byte would say so, so they are ended. The next request makes a new connection. */
-  #gaveUp(exchange: Exchange): void {
+  #gaveUp(exchange: HttpExchange): void {
     this.#waiting.delete(exchange);
     this.#endFree();
   }

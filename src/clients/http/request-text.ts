@@ -9,7 +9,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** No control character: a line end among them would begin another header. */
 const VALUE = /^[\x20-\x7e]*$/;
 
-export type Header = readonly [name: string, value: string];
+export type HttpHeader = readonly [name: string, value: string];
 
 /** As it is written to a socket. */
 export interface RequestText {
@@ -19,7 +19,7 @@ export interface RequestText {
 }
 
 /** The lines of these headers. They are the same for many requests, so that they are checked once. */
-export function headerLines(headers: readonly Header[]): string {
+export function headerLines(headers: readonly HttpHeader[]): string {
   let lines = "";
   for (const [name, value] of headers) {
     // The value may be a password, so that it is not shown.

@@ -119,7 +119,7 @@ export class KubernetesClient {
     const shown = await this.access.credentials.get();
     const { dialer } = this.#poolFor(shown);
     const request = this.#requestOf("GET", path, shown);
-    stream.follow((owner) => new HttpConnection(dialer.dial(), LIMITS.idleMs, owner), request);
+    stream.follow((owner) => new HttpConnection(dialer, LIMITS.idleMs, owner), request);
   }
 
   #unwatched(status: number): KubernetesError {
@@ -153,7 +153,8 @@ export class KubernetesClient {
       case "unsent":
         return new KubernetesError("other", "not-applied", error.message, error);
       case "unsendable":
-        return new KubernetesError("foreign", "not-applied", `${server} cannot be asked: ${error.message}`, error);
+        // Paths and the other headers are our own. A token or a password is what somebody has written.
+        return new KubernetesError("unknown-user", "not-applied", `${server} cannot be asked: ${error.message}`, error);
       case "malformed":
         return new KubernetesError("other", "unknown", `${server} gave no answer of HTTP/1.1: ${error.message}`, error);
       case "unanswered":
