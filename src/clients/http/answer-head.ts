@@ -17,7 +17,9 @@ export interface AnswerHead {
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 /** No space stands before the colon, and no line goes on in the next: both have been read in two ways. */
-const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
+const HEADER_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/;
+/** Spaces around a value are no part of it. */
+const AROUND = /^[ \t]+|[ \t]+$/g;
 /** JavaScript counts every number up to here exactly. */
 const LENGTH = /^\d{1,15}$/;
 
@@ -46,7 +48,7 @@ export function readHead(text: string): AnswerHead {
 
 /** Checks the lines of a trailer as it does those of a head. What they say is not used. */
 export function checkTrailers(text: string): void {
-  for (const line of text.split("\r\n")) parts(line);
+  for (const line of text.split("\r\n")) mustBeHeader(line);
 }
 
 function readHeaders(lines: readonly string[]): Framing {
@@ -58,33 +60,32 @@ function readHeaders(lines: readonly string[]): Framing {
     retryAfter: undefined,
   };
   for (let at = 1; at < lines.length; at++) {
-    const [, name = "", value = ""] = parts(lines[at] as string);
-    // The length is compared first, because most headers are none of these.
-    if (name.length === 14 && name.toLowerCase() === "content-length")
-      framing.length = once(name, framing.length, value);
-    else if (name.length === 17 && name.toLowerCase() === "transfer-encoding")
-      framing.coding = once(name, framing.coding, value);
-    else if (name.length === 10) noteConnection(framing, name.toLowerCase(), value);
-    else if (name.length === 11 && name.toLowerCase() === "retry-after") framing.retryAfter = value.trim();
+    const line = lines[at] as string;
+    mustBeHeader(line);
+    const colon = line.indexOf(":");
+    // Most headers are none of these, and are known by the lengths of their names.
+    if (colon === 10 || colon === 11 || colon === 14 || colon === 17)
+      note(framing, line.slice(0, colon).toLowerCase(), line.slice(colon + 1).replace(AROUND, ""));
   }
   return framing;
 }
 
-function noteConnection(framing: Framing, name: string, value: string): void {
-  if (name === "connection") framing.connection += `,${value}`;
+function note(framing: Framing, name: string, value: string): void {
+  if (name === "content-length") framing.length = once(name, framing.length, value);
+  else if (name === "transfer-encoding") framing.coding = once(name, framing.coding, value);
+  else if (name === "connection") framing.connection += `,${value}`;
   else if (name === "keep-alive") framing.keepAlive = value;
+  else if (name === "retry-after") framing.retryAfter = value;
 }
 
-function parts(line: string): RegExpExecArray {
-  const found = HEADER_LINE.exec(line);
-  if (found === null) throw malformed(`an answer has a line that is no header: ${shown(line)}`);
-  return found;
+function mustBeHeader(line: string): void {
+  if (!HEADER_LINE.test(line)) throw malformed(`an answer has a line that is no header: ${shown(line)}`);
 }
 
 /** Of two lengths, one is wrong, and nobody can say which. */
 function once(name: string, before: string | undefined, value: string): string {
   if (before !== undefined) throw malformed(`an answer has two headers ${name}`);
-  return value.replace(/[ \t]+$/, "");
+  return value;
 }
 
 /**

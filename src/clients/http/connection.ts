@@ -31,6 +31,7 @@ export class HttpConnection {
   #asker: Asker | undefined;
   /** It waits until the connection is open. */
   #request: RequestText | undefined;
+  #keptMs = 0;
   #isOpen = false;
   #isOver = false;
   #isWhole = false;
@@ -52,7 +53,7 @@ export class HttpConnection {
     socket.on("error", (error) => this.end(error));
     socket.on("close", () => this.end(CLOSED));
     socket.on("timeout", () => void (this.#asker === undefined && this.end(CLOSED)));
-    socket.setTimeout(idleMs);
+    this.#keepFor(idleMs);
   }
 
   /** No other request may wait. */
@@ -103,8 +104,15 @@ export class HttpConnection {
 
   #hearHead(head: AnswerHead): void {
     this.#closes = head.closes;
-    if (head.keepsSeconds !== undefined) this.#socket.setTimeout(idleTime(this.#idleMs, head.keepsSeconds));
+    if (head.keepsSeconds !== undefined) this.#keepFor(idleTime(this.#idleMs, head.keepsSeconds));
     this.#asker?.head(head);
+  }
+
+  /** A server says it with every answer. */
+  #keepFor(ms: number): void {
+    if (ms === this.#keptMs) return;
+    this.#keptMs = ms;
+    this.#socket.setTimeout(ms);
   }
 
   #take(bytes: Buffer): void {

@@ -163,7 +163,9 @@ describe("a connection takes no other request after", () => {
 
   it("is not idle while a request waits, however long", async () => {
     const server = await started(({ socket }) => void setTimeout(() => socket.write(answerOf("late")), 100));
-    expect(await client(server, { idleMs: 20 }).text()).toBe("late");
+    const asking = client(server, { idleMs: 20 });
+    expect(await asking.text()).toBe("late");
+    await untilClosed(server);
   });
 });
 
