@@ -58,9 +58,11 @@ export class HttpConnection {
 
   /** No other request may wait. */
   ask(request: RequestText, asker: Asker): void {
+    if (this.#isOver) return asker.failed(new HttpError("unsent", "the connection has ended"));
     this.#asker = asker;
     if (this.#isOpen) this.#send(request);
     else this.#request = request;
+    return undefined;
   }
 
   /** While it is held, the process stays alive. */

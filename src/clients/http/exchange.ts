@@ -25,6 +25,8 @@ export interface Endings {
   readonly gaveUp: () => void;
 }
 
+/** A part that is kept takes so much memory, however short it is. */
+const PART_BYTES = 128;
 const ONCE = { once: true } as const;
 
 export class HttpExchange implements Asker {
@@ -60,7 +62,7 @@ export class HttpExchange implements Asker {
 
   part(bytes: Buffer): void {
     this.#parts.push(Buffer.from(bytes));
-    this.#length += bytes.length;
+    this.#length += Math.max(bytes.length, PART_BYTES);
     if (this.#length > this.#bodyBytes) throw malformed(`an answer has more than ${this.#bodyBytes} bytes`);
   }
 

@@ -72,8 +72,12 @@ export class HttpPool implements ConnectionOwner {
     this.#all.delete(connection);
     const at = this.#free.lastIndexOf(connection);
     if (at >= 0) this.#free.splice(at, 1);
-    const next = this.#nextWaiting();
-    if (next !== undefined) this.#dial(next);
+    // One that cannot even be tried leaves its place to the next.
+    for (let next = this.#nextToDial(); next !== undefined; next = this.#nextToDial()) this.#dial(next);
+  }
+
+  #nextToDial(): HttpExchange | undefined {
+    return this.#all.size < this.#limits.connections ? this.#nextWaiting() : undefined;
   }
 
   #dial(exchange: HttpExchange): void {

@@ -50,7 +50,7 @@ async function told(place: Partial<HttpPlace>, trust: Partial<HttpTrust>, at = s
     { ca: undefined, cert: undefined, key: undefined, ...trust },
   );
   try {
-    return await client.text();
+    return (await client.ask()).text;
   } catch (error) {
     const { problem, cause } = error as { readonly problem: string; readonly cause?: { readonly code?: string } };
     return `${problem} ${cause?.code}`;

@@ -1,6 +1,7 @@
 // A server that answers what a test tells it, byte for byte, over plain TCP or TLS. It reads requests only as far as it has to know where one ends.
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { createServer as createSecureServer, type TlsOptions } from "node:tls";
+import { expect } from "vitest";
 import { HttpDialer, type HttpPlace, type HttpTrust } from "../../../src/clients/http/dial.ts";
 import type { HttpError } from "../../../src/clients/http/errors.ts";
 import type { HttpReply } from "../../../src/clients/http/exchange.ts";
@@ -19,8 +20,10 @@ export interface Puppet {
   readonly port: number;
   readonly heard: Heard[];
   readonly sockets: Socket[];
-  /** Resolves when so many requests were heard in all. */
+  /** Waits until so many requests were heard in all. */
   hasHeard(count: number): Promise<void>;
+  /** Waits until this connection is closed. */
+  hasClosed(index: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -52,9 +55,14 @@ export async function puppet(answer: (heard: Heard) => void, tls?: TlsOptions): 
     heard,
     sockets,
     hasHeard: (count) =>
-      new Promise((resolve) => {
+      soon(`${count} requests`, (resolve) => {
         if (heard.length >= count) resolve();
         else waiting.push({ count, tell: resolve });
+      }),
+    hasClosed: (index) =>
+      soon(`the end of connection ${index + 1}`, (resolve) => {
+        if (sockets[index]?.closed === true) resolve();
+        else sockets[index]?.once("close", () => resolve());
       }),
     stop: () =>
       new Promise((resolve) => {
@@ -62,6 +70,17 @@ export async function puppet(answer: (heard: Heard) => void, tls?: TlsOptions): 
         server.close(() => resolve());
       }),
   };
+}
+
+/** What does not come is a failure, and no test that hangs. */
+async function soon(what: string, wait: (resolve: () => void) => void): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const came = await Promise.race([
+    new Promise<string>((resolve) => wait(() => resolve(what))),
+    new Promise<string>((resolve) => (timer = setTimeout(() => resolve("nothing"), PATIENCE_MS))),
+  ]);
+  clearTimeout(timer);
+  expect(came).toBe(what);
 }
 
 /** The first request in the text, if it is whole. */
@@ -76,7 +95,9 @@ export function answerOf(body: string, headers = ""): string {
   return `HTTP/1.1 200 OK\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-const LIMITS: PoolLimits = { connections: 2, bodyBytes: 1_000_000, idleMs: 30_000, answerMs: 30_000 };
+/** On a busy machine, too. */
+const PATIENCE_MS = 5_000;
+const LIMITS: PoolLimits = { connections: 2, bodyBytes: 1_000_000, idleMs: 30_000, answerMs: PATIENCE_MS };
 const NO_TRUST: HttpTrust = { ca: undefined, cert: undefined, key: undefined };
 
 /** A client of a puppet. */
@@ -96,13 +117,19 @@ export class Client {
   }
 
   async text(path = "/", body?: string): Promise<string> {
-    return (await this.ask(path, body)).text;
+    const ended = await this.#ended(path, body);
+    expect(ended).not.toBeInstanceOf(Error);
+    return (ended as HttpReply).text;
   }
 
   /** The error of a request that must fail. */
   async problem(path = "/", body?: string, signal?: AbortSignal): Promise<HttpError> {
-    const ended: unknown = await this.ask(path, body, signal).catch((error: unknown) => error);
-    if (ended instanceof Error) return ended as HttpError;
-    throw new Error(`was answered: ${JSON.stringify(ended)}`);
+    const ended = await this.#ended(path, body, signal);
+    expect(ended).toBeInstanceOf(Error);
+    return ended as HttpError;
+  }
+
+  async #ended(path: string, body?: string, signal?: AbortSignal): Promise<HttpReply | HttpError> {
+    return await this.ask(path, body, signal).catch((error: unknown) => error as HttpError);
   }
 }
