@@ -46,9 +46,13 @@ export class HttpDialer {
       read(buffer.subarray(0, length));
       return true; // it reads on
     };
-    const kept = { noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
-    const settings = { host, port, ...kept, onread: { buffer, callback } };
-    if (!isSecure) return process.getBuiltinModule("node:net").connect(settings);
+    const settings = { host, port, onread: { buffer, callback } };
+    const socket = isSecure ? this.#dialSecurely(settings) : process.getBuiltinModule("node:net").connect(settings);
+    socket.setNoDelay(true);
+    return socket.setKeepAlive(true, PROBE_AFTER_MS);
+  }
+
+  #dialSecurely(settings: ConnectionOptions): Socket {
     const socket = process.getBuiltinModule("node:tls").connect({ ...settings, ...this.#secureSettings() });
     socket.on("session", (session) => (this.#session = session));
     return socket;
