@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { HttpError } from "../../../src/clients/http/errors.ts";
+import { answerOf, Client, puppet } from "./puppet.ts";
 import { HttpAnswerReader } from "../../../src/clients/http/answer-reader.ts";
 
 const MODELS = [
@@ -86,4 +87,24 @@ it("any bytes come to an end", () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+it("a server that sends spoiled answers costs each request its answer at most, and none hangs", async () => {
+  let text = "";
+  const server = await puppet(({ socket, text: asked }) =>
+    asked.includes("/whole") ? void socket.write(answerOf("whole")) : void socket.end(Buffer.from(text, "latin1")),
+  );
+  await fc.assert(
+    fc.asyncProperty(spoiled, async (bytes) => {
+      text = bytes;
+      const client = new Client(server.port);
+      const ended: unknown = await client.ask("/spoiled", "{}").catch((error: unknown) => error);
+      if (ended instanceof Error) expect(["unanswered", "malformed"]).toContain((ended as HttpError).problem);
+      await server.hasClosed(server.sockets.length - 1);
+      expect(await client.text("/whole")).toBe("whole");
+      client.pool.close();
+    }),
+    { numRuns: 200 },
+  );
+  await server.stop();
 });
