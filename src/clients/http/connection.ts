@@ -32,6 +32,7 @@ export class HttpConnection {
   /** It waits until the connection is open. */
   #request: RequestText | undefined;
   #keptMs = 0;
+  #isHeld = true;
   #isOpen = false;
   #isOver = false;
   #isWhole = false;
@@ -67,10 +68,12 @@ export class HttpConnection {
 
   /** While it is held, the process stays alive. */
   hold(): void {
+    this.#isHeld = true;
     this.#socket.ref();
   }
 
   letGo(): void {
+    this.#isHeld = false;
     this.#socket.unref();
   }
 
@@ -94,6 +97,8 @@ export class HttpConnection {
 
   #opened(): void {
     this.#isOpen = true;
+    // Node forgets it when the second address of a name is tried.
+    if (!this.#isHeld) this.#socket.unref();
     const request = this.#request;
     this.#request = undefined;
     if (request !== undefined) this.#send(request);
