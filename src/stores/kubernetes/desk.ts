@@ -2,10 +2,14 @@
 //
 // ARGUMENT for the uid: an update of a Lease that does not exist creates it, which the API server does for few other kinds. Without the uid the renewal of a Lease that somebody has
 // deleted would bring it back, and its holder would go on beside the one that had taken over. With the uid the update is refused (409), and the look that follows finds nothing.
+//
+// ARGUMENT that the answer to another request makes no leader: in HTTP/1.1 an answer belongs to a request by its place alone, and a server or a proxy can err. So the answer to a write counts only if it shows
+// what was written: the Lease of that name and uid, with that holder, in a later version than the one that was replaced. A holder has the bid of its attempt in its name, so that no other grant shows it; and
+// an earlier answer about the same holder shows no later version. Anything else is unknown: the write may have been carried out.
 import { type ApiAnswer, type KubernetesClient, USER_AGENT } from "../../clients/kubernetes/client.ts";
 import { KubernetesError } from "../../clients/kubernetes/errors.ts";
 import type { StopSignal } from "../../clients/stop-signal.ts";
-import { type Lease, readLease } from "./lease.ts";
+import { holderOf, type Lease, readLease, versionNumber } from "./lease.ts";
 
 export interface ListedLeases {
   readonly leases: readonly Lease[];
@@ -30,7 +34,10 @@ export class LeaseDesk {
   async namespaceUid(signal: StopSignal): Promise<string> {
     const path = `/api/v1/namespaces/${encodeURIComponent(this.#namespace)}`;
     const { status, json } = await this.#client.send("GET", path, undefined, signal);
-    const { uid } = ((json ?? {}) as { readonly metadata?: { readonly uid?: unknown } }).metadata ?? {};
+    const { name, uid } =
+      ((json ?? {}) as { readonly metadata?: { readonly name?: unknown; readonly uid?: unknown } }).metadata ?? {};
+    if (status === 200 && typeof name === "string" && name !== this.#namespace)
+      throw aboutAnother(`the namespace ${this.#namespace}`, name);
     if (status === 200 && typeof uid === "string" && uid !== "") return uid;
     const message =
       status === 404
@@ -53,7 +60,7 @@ export class LeaseDesk {
   /** undefined: there is none of that name. */
   async get(leaseName: string, signal: StopSignal): Promise<Lease | undefined> {
     const answer = await this.#client.send("GET", `${this.path}/${leaseName}`, undefined, signal);
-    if (answer.status === 200) return readLease(answer.json);
+    if (answer.status === 200) return named(leaseName, readLease(answer.json));
     if (answer.status === 404 && isAbout(answer, leaseName)) return undefined;
     throw unexpected(answer, `the Lease ${leaseName}`);
   }
@@ -79,7 +86,7 @@ export class LeaseDesk {
   /** "conflict": there is a Lease of that name already. */
   async create(lease: object, signal: StopSignal): Promise<Lease | "conflict"> {
     const answer = await this.#client.send("POST", this.path, { ...KIND, ...lease }, signal);
-    if (answer.status === 201 || answer.status === 200) return readLease(answer.json);
+    if (answer.status === 201 || answer.status === 200) return written(lease, readLease(answer.json));
     if (answer.status === 409) return "conflict";
     throw unexpected(answer, "a Lease that was to be made");
   }
@@ -87,7 +94,7 @@ export class LeaseDesk {
   /** "conflict": another version stands there, or another Lease, or none. */
   async update(leaseName: string, lease: object, signal: StopSignal): Promise<Lease | "conflict"> {
     const answer = await this.#client.send("PUT", `${this.path}/${leaseName}`, withoutNotes(lease), signal);
-    if (answer.status === 200) return readLease(answer.json);
+    if (answer.status === 200) return written(lease, readLease(answer.json));
     if (answer.status === 409 || answer.status === 404) return "conflict";
     throw unexpected(answer, `the Lease ${leaseName}`);
   }
@@ -102,6 +109,30 @@ function withoutNotes(lease: object): object {
   const noted = metadata?.managedFields ?? [];
   const isOursAlone = noted.every(({ manager, operation }) => manager === USER_AGENT && operation === "Update");
   return noted.length > 0 && isOursAlone ? { ...lease, metadata: { ...metadata, managedFields: [{}] } } : lease;
+}
+
+function named(leaseName: string, lease: Lease): Lease {
+  if (lease.metadata.name !== leaseName) throw aboutAnother(`the Lease ${leaseName}`, lease.metadata.name);
+  return lease;
+}
+
+function aboutAnother(asked: string, name: string): KubernetesError {
+  return new KubernetesError("foreign", "unknown", `a request for ${asked} was answered with ${JSON.stringify(name)}`);
+}
+
+/** Throws if the answer does not show what was sent. A Lease that is made has neither uid nor version before. */
+function written({ metadata, spec }: Partial<Lease>, answered: Lease): Lease {
+  const { name = "", uid, resourceVersion } = metadata ?? {};
+  const isSame =
+    (uid === undefined || answered.metadata.uid === uid) &&
+    holderOf(answered) === (spec?.holderIdentity ?? "") &&
+    (resourceVersion === undefined || versionNumber(answered) > BigInt(resourceVersion));
+  if (isSame) return named(name, answered);
+  throw new KubernetesError(
+    "foreign",
+    "unknown",
+    `the Lease ${name} was written, and the answer shows another state of it`,
+  );
 }
 
 /** Whether the answer means that the server knows Leases and has none of this name, and not that it knows no such path. */

@@ -111,15 +111,15 @@ export function ttlMsOf({ spec }: Lease): number | undefined {
   return typeof spec.leaseDurationSeconds === "number" ? spec.leaseDurationSeconds * 1000 : undefined;
 }
 
-/** Notes of Leases that were seen: a Lease never changes, and its note is asked for several times. */
-const notes = new WeakMap<Lease, { readonly note: TermNote | undefined }>();
+/** The last Lease whose note was asked for: a Lease never changes, and its note is asked for several times in a row. A WeakMap of more of them costs more in garbage collection than reading notes anew. */
+let lastLease: Lease | undefined;
+let lastNote: TermNote | undefined;
 
 export function noteOf(lease: Lease): TermNote | undefined {
-  const read = notes.get(lease);
-  if (read !== undefined) return read.note;
-  const note = readNote(lease.metadata.annotations?.[TERM]);
-  notes.set(lease, { note });
-  return note;
+  if (lease === lastLease) return lastNote;
+  lastNote = readNote(lease.metadata.annotations?.[TERM]);
+  lastLease = lease;
+  return lastNote;
 }
 
 function readNote(text: string | undefined): TermNote | undefined {
