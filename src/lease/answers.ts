@@ -43,7 +43,7 @@ import {
   noteSearch,
   prove,
   sendFarewell,
-  strikeLeftover,
+  settleLeftover,
 } from "./session.ts";
 import type { Answer, Effect, Errand, Heard, Machine, Open, Opening, StandingStage } from "./state.ts";
 
@@ -311,10 +311,10 @@ function handleReleased(
   if (errand.last) return handleFarewell(machine, errand, done, effects);
   if (errand.holds.length === 0) return handleLapsed(machine, errand.opened, answer, now);
   if (session.kind !== "open" || session.opened !== errand.opened) return;
-  session.leftoversErrand = 0;
+  session.releases--;
   if (!done) session.leftoversAt = now.mono + retryAfterMs(machine, 3);
   for (const hold of errand.holds) {
-    if (done) strikeLeftover(session, hold);
+    settleLeftover(session, hold, done);
     const campaign = machine.campaigns.get(hold.name);
     if (
       campaign !== undefined &&

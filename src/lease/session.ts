@@ -20,7 +20,7 @@ import type { Hold, KeepWish, Kept, Met } from "./exchange.ts";
 import { type Bounds, createLifeline, extend } from "./lifeline.ts";
 import { emit, emitError, errorOf, send } from "./report.ts";
 import { paceOf, type Settings } from "./settings.ts";
-import type { Carried, Effect, Machine, Open, Opening } from "./state.ts";
+import type { Carried, Effect, Leftover, Machine, Open, Opening } from "./state.ts";
 
 const LONGEST_RELEASE_MS = 2000;
 
@@ -128,7 +128,7 @@ export function establish(
     doubtedAt: -1,
     leftovers: [],
     leftoversAt: Infinity,
-    leftoversErrand: 0,
+    releases: 0,
   };
   emit(effects, { type: "session", state: "opened", session: session.id, ...(met === undefined ? {} : { met }) });
   return undefined;
@@ -322,23 +322,43 @@ export function disprove(
 
 /** Something of this session stands at the store that should not: give it back as soon as possible. */
 export function leaveBehind(open: Open, hold: Hold, now: Reading): void {
-  if (!open.leftovers.some((other) => other.name === hold.name && other.bid === hold.bid)) open.leftovers.push(hold);
+  if (leftoverOf(open, hold) === undefined) open.leftovers.push({ hold, isLeaving: false });
   open.leftoversAt = Math.min(open.leftoversAt, now.mono);
 }
 
-export function strikeLeftover(open: Open, hold: Hold): void {
-  const index = open.leftovers.findIndex(({ name, bid }) => name === hold.name && bid === hold.bid);
-  if (index >= 0) open.leftovers.splice(index, 1);
+/** A release of it was answered: it is forgotten, or is tried again. */
+export function settleLeftover(open: Open, hold: Hold, isGone: boolean): void {
+  const leftover = leftoverOf(open, hold);
+  if (leftover === undefined) return;
+  leftover.isLeaving = false;
+  if (isGone) open.leftovers.splice(open.leftovers.indexOf(leftover), 1);
 }
 
-/** Sends all leftovers in one release. */
+function leftoverOf(open: Open, hold: Hold): Leftover | undefined {
+  return open.leftovers.find((other) => other.hold.name === hold.name && other.hold.bid === hold.bid);
+}
+
+/**
+ * Where one request serves many names, one release is under way at a time, and takes with it what has come together meanwhile. Where each name costs a request of its own anyway, nothing is gained by waiting for
+ * the answer to the one before.
+ */
+const RELEASES_AT_ONCE = 64;
+
+export function mayRelease({ settings }: Machine, open: Open): boolean {
+  return open.releases < (settings.guarantee.keep === "per-hold" ? RELEASES_AT_ONCE : 1);
+}
+
+/** Sends all leftovers that no release gives back yet, in one release. */
 export function sendLeftovers(machine: Machine, open: Open, effects: Effect[]): void {
-  const holds = open.leftovers.slice();
+  const due = open.leftovers.filter(({ isLeaving }) => !isLeaving);
   open.leftoversAt = Infinity;
-  if (holds.length === 0) return; // an entry that was left behind again meanwhile has been given back by the release in flight
+  if (due.length === 0) return; // an entry that was left behind again meanwhile is given back by a release that was sent before
+  const holds = due.map(({ hold }) => hold);
   const errand = { kind: "release", opened: open.opened, holds, last: false } as const;
   const request = { method: "release", will: { session: open.session, holds, endSession: false } } as const;
-  open.leftoversErrand = send(machine, errand, releaseTimeoutMs(open), request, effects);
+  send(machine, errand, releaseTimeoutMs(open), request, effects);
+  for (const leftover of due) leftover.isLeaving = true;
+  open.releases++;
 }
 
 /** Ends the session at the store, so that requests of it that are still in flight are refused there. */

@@ -132,9 +132,17 @@ export interface Open {
   /** The renewal thread has stopped because the main loop did not turn; until the next proven keep. */
   stalled: boolean;
   /** Entries to be given back as soon as the store listens. */
-  readonly leftovers: Hold[];
+  readonly leftovers: Leftover[];
   leftoversAt: number;
-  leftoversErrand: number;
+  /** How many releases wait for their answers. */
+  releases: number;
+}
+
+/** Something of this session that stands at the store and should not. */
+export interface Leftover {
+  readonly hold: Hold;
+  /** A release that gives it back waits for its answer. */
+  isLeaving: boolean;
 }
 
 /** A keep that was answered without a proof. */
