@@ -22,7 +22,7 @@ import { parseUrl, placeOf, problemOfUrl, tlsOfUrl } from "../clients/redis/url.
 import { show } from "../base/show.ts";
 import { passwordHidden } from "../base/url.ts";
 import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
-import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { prefixOf, resourceOf, textOf, tokenOf } from "./input.ts";
 import { memoryOfText, textOfMemory } from "./memory-text.ts";
 import { adoptByCall, adoptByCommand, type HowToAdopt } from "./refusals.ts";
 import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
@@ -74,7 +74,7 @@ export function redisFence(
   options: RedisFenceOptions & Partial<Verifying> = {},
 ): RedisFence<Fenced | Signed> {
   const verifier = verifierOf("redisFence", options, ["prefix"]);
-  const { prefix = DEFAULT_PREFIX } = options;
+  const prefix = prefixOf("redisFence", options?.prefix, DEFAULT_PREFIX);
   if (typeof source !== "string") {
     if (!isClient(source))
       throw invalidConfig("redisFence", [`${show(source)} is neither a URL, nor a client of ioredis or redis`]);
@@ -187,7 +187,7 @@ class KeyFence implements RedisFence<Fenced | Signed> {
   }
 
   async write(resource: string, by: Fenced | Signed, writes: readonly RedisWrite[]): Promise<readonly unknown[]> {
-    const problems = writes.flatMap(problemsOfWrite);
+    const problems = Array.isArray(writes) ? writes.flatMap(problemsOfWrite) : [NO_WRITE];
     if (problems.length > 0) throw invalidConfig("redisFence", problems);
     return (await this.#admit(resource, by, writes)).replies;
   }
@@ -296,10 +296,13 @@ function rule(
   }
 }
 
-function problemsOfWrite({ command, key, args = [] }: RedisWrite): string[] {
+const NO_WRITE =
+  'writes are a list, and each write is { command: "SET", key: "order:7", args: ["paid"] }, all of them texts';
+
+function problemsOfWrite(write: RedisWrite | undefined): string[] {
+  const { command, key, args = [] } = Object(write) as RedisWrite;
   const isText = (text: unknown): boolean => typeof text === "string";
-  if (!isText(command) || !isText(key) || !Array.isArray(args) || !args.every(isText))
-    return ['a write is { command: "SET", key: "order:7", args: ["paid"] }, all of them texts'];
+  if (!isText(command) || !isText(key) || !Array.isArray(args) || !args.every(isText)) return [NO_WRITE];
   return args.length > ARGS_MAX
     ? [`${command} ${show(key)} has ${args.length} args, and may have ${ARGS_MAX}: make several writes of it`]
     : [];
