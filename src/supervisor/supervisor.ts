@@ -100,6 +100,7 @@ export class Supervisor {
       tell: "function",
     });
     this.#options = options;
+    if (options.pass !== undefined && !keepsMemos(options.store)) throw cannotKeepMemos(options.store);
     this.#drainMs = options.drainMs ?? Math.floor(options.ttlMs / 5);
     // A listener that throws must not leave a child running.
     this.#tell = (event) => callUser("the listener of a supervisor", options.tell, () => options.tell(event));
@@ -115,7 +116,6 @@ export class Supervisor {
       id,
       ...(unfenced === true ? { unfenced } : {}),
     } as CandidateOptions<Store>);
-    if (options.pass !== undefined && !keepsMemos(options.store)) throw cannotKeepMemos(options.store);
     this.#candidate.subscribe((event) => {
       if (event.type === "renewed") this.#extend();
       if (!isOverstay(event) || this.isOverstaying()) this.#tell(event);
