@@ -75,6 +75,7 @@ export async function runPartitionsDemo(flags: DemoFlags, extra: string | undefi
   const play = await Play.of(program, { members, partitions, ttlMs, store, folder }, say);
   const stop = (): void => play.interrupt();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, stop);
+  process.stdout.on("error", stop); // nobody reads any more what it shows
   try {
     await play.perform();
   } catch (error) {
