@@ -13,10 +13,10 @@
 // Not promised: the fence is as durable as the data beside it. A failover to a replica that has not heard of the newest token, a restart without its last writes, a flush or an eviction forget it, and then an
 // older leader is admitted again; the data written under the newer token is forgotten with it. Data that must survive that belongs into another database. What is remembered of numbers is forgotten in the same ways.
 // Needs: every writer of the guarded keys writes through `write`. In a cluster fence and data must be in one slot: give both the same hash tag.
-import { ConclaveError, invalidConfig } from "../base/errors.ts";
+import { ConclaveError, type ErrorCode, invalidConfig } from "../base/errors.ts";
 import { Recent } from "../base/recent.ts";
 import { isClient, placeOfClient, portOf, type RedisClient, UrlPort } from "../clients/redis/client.ts";
-import { outcomeOf, type RedisWhereabouts } from "../clients/redis/errors.ts";
+import { isMissingRight, outcomeOf, type RedisWhereabouts } from "../clients/redis/errors.ts";
 import { type RedisPort, scriptOf } from "../clients/redis/port.ts";
 import { parseUrl, placeOf, problemOfUrl, tlsOfUrl } from "../clients/redis/url.ts";
 import { show } from "../base/show.ts";
@@ -263,7 +263,7 @@ class KeyFence implements RedisFence<Fenced | Signed> {
       return JSON.parse(Buffer.isBuffer(reply) ? reply.toString("utf8") : String(reply)) as Record<string, unknown>;
     } catch (error) {
       if (error instanceof Late) this.#port.doubt();
-      throw errorOf(error, this.#where);
+      throw errorOf(error, this.#where, key);
     }
   }
 }
@@ -313,9 +313,17 @@ function failedWrite(place: number, why: string, writes: readonly RedisWrite[]):
   const before =
     place === 1 ? "Nothing was written" : `The ${place - 1} before it stand, what follows it was not written`;
   return new ConclaveError(
-    "STORE_FOREIGN_DATA",
+    codeOfWrite(why),
     `redisFence: ${command} ${JSON.stringify(key)} failed (${why}). ${before}.`,
   );
+}
+
+function codeOfWrite(why: string): ErrorCode {
+  if (isMissingRight(why)) return "STORE_DENIED";
+  if (/\bOOM\b/.test(why)) return "STORE_FULL";
+  // What is wrong is in the write itself, whatever stands under its key.
+  const isWrong = /unknown (?:redis )?command|wrong number of arg|not allowed from script|syntax error/i.test(why);
+  return isWrong ? "CONFIG_INVALID" : "STORE_FOREIGN_DATA";
 }
 
 /** What Redis answered to one write, out of the script's JSON. An object is a number, or an empty list. */
@@ -337,7 +345,7 @@ function repeatedWrite(place: string): ConclaveError {
   );
 }
 
-function errorOf(error: unknown, where: RedisWhereabouts): ConclaveError {
+function errorOf(error: unknown, where: RedisWhereabouts, key: string): ConclaveError {
   const outcome = outcomeOf(error, where);
   const { cause } = outcome;
   if (outcome.kind === "unknown")
@@ -352,7 +360,12 @@ function errorOf(error: unknown, where: RedisWhereabouts): ConclaveError {
       'redisFence: in a cluster fence and data must be in one slot: write the same hash tag into both, as in the resource "{orders}" and the key "{orders}:7". Nothing was written.',
       { cause },
     );
-  return new ConclaveError(outcome.code, outcome.message.replace(/^redis:/, "redisFence:"), { cause });
+  if (/WRONGTYPE/.test(cause instanceof Error ? cause.message : "")) return edited(key);
+  // A store tries again by itself, and a fence does not.
+  const message = outcome.message
+    .replace(/^redis:/, "redisFence:")
+    .replace(" It is tried again.", " Nothing was written.");
+  return new ConclaveError(outcome.code, message, { cause, retryable: outcome.retryable });
 }
 
 function edited(key: string): ConclaveError {

@@ -266,6 +266,72 @@ describe("a client that has several connections", () => {
   });
 });
 
+describe("a write that is refused", () => {
+  it.each([
+    [{ command: "NOPE", key: "k" }, "CONFIG_INVALID"],
+    [{ command: "SET", key: "k" }, "CONFIG_INVALID"],
+    [{ command: "BLPOP", key: "k", args: ["0"] }, "CONFIG_INVALID"],
+    [{ command: "SET", key: "k", args: ["x", "WHEN"] }, "CONFIG_INVALID"],
+  ])("says what is wrong with %j", async (write, code) => {
+    await expect(one.write(resource, by(1), [write])).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(/Nothing was written/) as unknown,
+    });
+  });
+
+  it("for a right that is missing says so, also where only a script misses it", async () => {
+    const readOnly = ["~*", "+eval", "+evalsha", "+get", "+hmget"];
+    await byHand(url(), "ACL", "SETUSER", "reader", "reset", "on", ">secret", ...readOnly);
+    await byHand(url(), "ACL", "SETUSER", "setter", "reset", "on", ">secret", ...readOnly, "+set", "+hset", "+del");
+    const codes = ["reader", "setter"].map(async (name) => {
+      const at = new URL(url());
+      [at.username, at.password] = [name, "secret"];
+      const fence = redisFence(at.href);
+      const code = await codeOf(fence.write(resource, by(1), [{ command: "INCR", key: `count-${resource}` }]));
+      await fence.close();
+      return code;
+    });
+    expect(await Promise.all(codes)).toEqual(["STORE_DENIED", "STORE_DENIED"]);
+  });
+
+  it("by a full server, a replica, or a server that is away, does not promise another try", async () => {
+    const refusal = async (fence: RedisFence): Promise<{ code: string; message: string }> =>
+      (await fence.write(resource, by(1), set("x")).catch((error: unknown) => error)) as never;
+    await byHand(url(), "CONFIG", "SET", "maxmemory", "1mb");
+    const full = await refusal(one);
+    await byHand(url(), "CONFIG", "SET", "maxmemory", "0");
+    await byHand(url(), "REPLICAOF", "127.0.0.1", "1");
+    const replica = await refusal(one);
+    await byHand(url(), "REPLICAOF", "NO", "ONE");
+    const away = await refusal(redisFence("redis://127.0.0.1:1"));
+    expect([full.code, replica.code, away.code]).toEqual(["STORE_FULL", "STORE_UNREACHABLE", "STORE_UNREACHABLE"]);
+    for (const { message } of [full, replica, away]) expect(message).toMatch(/Nothing was written\.$/);
+  });
+
+  it("because something else stands under its own keys names that key", async () => {
+    await byHand(url(), "LPUSH", `conclave-fence:${resource}`, "x");
+    await expect(one.write(resource, by(1), set("x"))).rejects.toMatchObject({
+      code: "STORE_FOREIGN_DATA",
+      message: expect.stringContaining(`conclave-fence:${resource} `) as unknown,
+    });
+  });
+
+  it("by a client that sends nothing else while it is subscribed, or that keeps nothing for later", async () => {
+    const [subscribed, unconnected] = [
+      new Redis5(url()),
+      new Redis5(url(), { lazyConnect: true, enableOfflineQueue: false }),
+    ];
+    unconnected.on("error", () => {});
+    await subscribed.subscribe("x");
+    const refused = [subscribed, unconnected].map((client) =>
+      codeOf(redisFence(client as unknown as Redis).write(resource, by(1), set("x"))),
+    );
+    expect(await Promise.all(refused)).toEqual(["STORE_UNREACHABLE", "STORE_UNREACHABLE"]);
+    subscribed.disconnect();
+    unconnected.disconnect();
+  });
+});
+
 describe("in a cluster", () => {
   const cluster = useServers(server, { args: ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"] });
 

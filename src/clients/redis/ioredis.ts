@@ -5,7 +5,7 @@
 // when they come twice.
 import { loadPeer } from "../load-peer.ts";
 import { connectedWithin } from "./patience.ts";
-import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
+import { asNotSent, bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
 import type { Server } from "./url.ts";
 
 /** The part of a `Redis` of ioredis that is used. */
@@ -41,10 +41,14 @@ export class IoredisPort implements RedisPort {
     const client = this.#client;
     if (client.status === "end")
       throw new NotSent("the client that was passed in is closed. Close it after the candidate");
-    return await bySha({
-      sha: () => client.evalsha(sha, keys.length, ...keys, ...args),
-      text: () => client.eval(text, keys.length, ...keys, ...args),
-    });
+    try {
+      return await bySha({
+        sha: () => client.evalsha(sha, keys.length, ...keys, ...args),
+        text: () => client.eval(text, keys.length, ...keys, ...args),
+      });
+    } catch (error) {
+      throw asNotSent(error);
+    }
   }
 
   /** Listens on a connection of its own: a connection that listens can do nothing else. */

@@ -2,7 +2,7 @@
 import { loadPeer } from "../load-peer.ts";
 import type { RedisOpener, OwnPort } from "./ioredis.ts";
 import { connectedWithin } from "./patience.ts";
-import { bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
+import { asNotSent, bySha, type ChannelEars, type Listening, NotSent, type RedisPort, type Script } from "./port.ts";
 
 /** The part of a client of redis (`createClient`) that is used. */
 export interface NodeRedisClient {
@@ -37,7 +37,11 @@ export class NodeRedisPort implements RedisPort {
       throw new NotSent(
         "the client that was passed in is not open. Call await client.connect() before, and close it after the candidate",
       );
-    return await runOn(this.#client, script, keys, args);
+    try {
+      return await runOn(this.#client, script, keys, args);
+    } catch (error) {
+      throw asNotSent(error);
+    }
   }
 
   async listen(ears: ChannelEars): Promise<Listening> {
