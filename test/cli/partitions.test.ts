@@ -123,7 +123,7 @@ describe("conclave partitions demo", () => {
   it("with a ttl that the store cannot grant, it says so before it starts a process", async () => {
     const args = ["partitions", "demo", "--store", "zookeeper://127.0.0.1:1", "--ttl", "1s"];
     const { code, stderr } = await cli.run(args, { TMPDIR: cli.folder });
-    expect([code, stderr]).toEqual([2, expect.stringContaining("--ttl 1s is too short for zookeeper")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--ttl 1000ms is too short for zookeeper")]);
   });
 
   it("interrupted, it exits with 130", { timeout: 60_000 }, async () => {
