@@ -19,7 +19,8 @@ const SESSION = `${PREFIX}:session:s1`;
 const OTHER = `${PREFIX}:session:s2`;
 const FAR = String(4_000_000_000_000);
 const KEYS = { ours: `${PREFIX}:seat:x`, redlock: "x" } as const;
-const heldBy = (session: string, bid: string, value = ""): string => `conclave\n${session}\n${bid}\n600000 2\nme${value}`;
+const heldBy = (session: string, bid: string, value = ""): string =>
+  `conclave\n${session}\n${bid}\n600000 2\nme${value}`;
 
 type Step = readonly string[];
 const SESSIONS: Readonly<Record<string, readonly Step[]>> = {
@@ -96,7 +97,9 @@ async function play(script: string, key: string, before: readonly Step[], args: 
 function withoutLeft(answer: string): unknown {
   return JSON.parse(answer, (field, value: unknown) => {
     if (field === "left") return "so many ms";
-    return typeof value === "object" && !Array.isArray(value) ? Object.entries(value ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1)) : value;
+    return typeof value === "object" && !Array.isArray(value)
+      ? Object.entries(value ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1))
+      : value;
   });
 }
 
