@@ -120,7 +120,7 @@ class KeyFence implements EtcdFence<Fenced | Signed> {
 
   async write(resource: string, by: Fenced | Signed, writes: readonly EtcdWrite[]): Promise<void> {
     if (!Array.isArray(writes)) throw noWrite();
-    await this.#admit(resource, by, (writes as readonly EtcdWrite[]).map(operationOf));
+    await this.#admit(resource, by, operationsOf(writes as readonly EtcdWrite[]));
   }
 
   async #admit(resource: string, by: Fenced | Signed, writes: readonly Operation[]): Promise<Changed> {
@@ -218,8 +218,20 @@ function rule(
   }
 }
 
+/** etcd refuses a transaction that writes one key twice. */
+function operationsOf(writes: readonly EtcdWrite[]): readonly Operation[] {
+  const operations = writes.map(operationOf);
+  const puts = writes.flatMap((write) => ("put" in write ? [write.put] : []));
+  const removed = new Set(writes.flatMap((write) => ("put" in write ? [] : [write.delete])));
+  const twice = puts.find((key, place) => removed.has(key) || puts.indexOf(key) < place);
+  if (twice === undefined) return operations;
+  const message = `etcdFence: ${show(twice)} is written twice, which etcd does not do in one step. Nothing was written.`;
+  throw new ConclaveError("CONFIG_INVALID", message);
+}
+
 function operationOf(write: EtcdWrite): Operation {
   const { put, value, delete: removed } = Object(write) as Partial<Record<string, unknown>>;
+  if (put === "" || removed === "") throw noWrite();
   if (typeof put === "string" && (typeof value === "string" || value instanceof Uint8Array))
     return { put: { key: Buffer.from(put), value: bytesOf(value) } };
   if (typeof removed !== "string" || put !== undefined) throw noWrite();
@@ -228,7 +240,7 @@ function operationOf(write: EtcdWrite): Operation {
 
 function noWrite(): ConclaveError {
   const message =
-    'etcdFence: writes are a list, and each write is { put: "key", value: "text, or bytes" } or { delete: "key" }. Nothing was written.';
+    'etcdFence: writes are a list, and each write is { put: "key", value: "text, or bytes" } or { delete: "key" }; a key is not empty. Nothing was written.';
   return new ConclaveError("CONFIG_INVALID", message);
 }
 
