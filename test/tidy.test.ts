@@ -183,6 +183,7 @@ const WHOLE_TESTS = [
   "sources",
   "tarball",
   "tidy",
+  "wrong-arguments",
 ];
 
 /** What no file may hold. Written with [brackets], so that this file does not hold it either. */

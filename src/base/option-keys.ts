@@ -1,4 +1,6 @@
 // Options by their names. JavaScript users have no compiler: a misspelled option would be ignored in silence, and with it what it was meant to prevent.
+import { invalidConfig } from "./errors.ts";
+import { show } from "./show.ts";
 
 const LISTED = 5;
 
@@ -31,4 +33,25 @@ export function problemsOfSettings(settings: Iterable<string>, known: readonly s
   return [...new Set(settings)]
     .filter((key) => /^conclave_/i.test(key) && !known.includes(key))
     .map((key) => `${JSON.stringify(key)} is not a setting of it: ${known.join(", ")} are`);
+}
+
+/** The options that a call cannot do without, and what each must be. */
+export type NeededOptions = Readonly<Record<string, "object" | "function" | "string" | "number" | "store">>;
+
+/** Throws CONFIG_INVALID with a sentence for each option that is missing or is something else. */
+export function requireOptions(call: string, options: unknown, needed: NeededOptions): void {
+  const given = Object(options) as Readonly<Record<string, unknown>>;
+  const problems = Object.entries(needed).flatMap(([key, kind]) => {
+    const value = given[key];
+    if (kind === "store") return isStore(value) ? [] : [`${key} ${show(value)} is not a store: ${PASS_A_STORE}`];
+    if (typeof value === kind && value !== null) return [];
+    return [`${key} ${show(value)} is not ${kind === "object" ? "an" : "a"} ${kind}`];
+  });
+  if (problems.length > 0) throw invalidConfig(call, problems);
+}
+
+const PASS_A_STORE = "pass what a driver of conclave/stores returns; for a URL: await openStore(url)";
+
+function isStore(value: unknown): boolean {
+  return typeof (Object(value) as { readonly guarantee?: unknown }).guarantee === "object";
 }

@@ -14,7 +14,7 @@ import { progressOf } from "./drill/progress.ts";
 import { type DrillOutcome, summarize, tell } from "./drill/report.ts";
 import { type DrillFault, FAULTS, play } from "./drill/rounds.ts";
 import { readCount, readDuration, readFlags } from "./flags.ts";
-import { chooseStore, onlyLooking, STORE_HELP } from "./store.ts";
+import { chooseStore, onlyLooking, refuseTtl, STORE_HELP } from "./store.ts";
 
 export const help: string = `usage: conclave drill [--store URL] [--rounds N] [--faults LIST] [options]
 
@@ -101,11 +101,14 @@ async function understand(args: readonly string[]): Promise<Asked> {
     );
   const whyNot = whyNotCut(await cutAddresses(store, url));
   const faults = readFaults(values.faults, whyNot);
+  const rounds = readCount("--rounds", values.rounds ?? "10", 1);
+  const ttlMs = readDuration("--ttl", values.ttl ?? "3s");
+  await refuseTtl(store, ttlMs);
   return {
     store: store as Store & Reopenable,
-    rounds: readCount("--rounds", values.rounds ?? "10", 1),
+    rounds,
     faults,
-    ttlMs: readDuration("--ttl", values.ttl ?? "3s"),
+    ttlMs,
     candidates,
     election: values.election ?? "conclave-drill",
     isJson: values.json,

@@ -5,6 +5,7 @@ import { type ConclaveError, isConclaveError } from "../index.ts";
 import { NOT_UNDERSTOOD, UNKNOWN, UsageError, YES } from "./command.ts";
 import { type CommandEntry, COMMANDS } from "./commands.ts";
 import { inFlags } from "./flags.ts";
+import { bearLostReaders, exitCodeOf } from "./output.ts";
 import { speakWarnings } from "./warnings.ts";
 import { didYouMean, fit, nearest } from "./help-text.ts";
 
@@ -103,10 +104,11 @@ function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+bearLostReaders();
 speakWarnings();
 main(process.argv.slice(2)).then(
   (code) => {
-    process.exitCode = code;
+    process.exitCode = exitCodeOf(code);
   },
   (error: unknown) => {
     process.stderr.write(`conclave: ${describe(error)}\n`);

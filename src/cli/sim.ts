@@ -81,7 +81,6 @@ function describeSubject({ node, commands }: AnySubject): string {
 
 export async function run(args: readonly string[], context: Context): Promise<number> {
   const [name, ...rest] = args;
-  bearClosedPipe();
   try {
     if (name === undefined || name === "--help" || name === "-h") return tellHelp(name === undefined ? 2 : 0);
     if (args.includes("--hunt")) return await runHunt(args);
@@ -99,16 +98,6 @@ export async function run(args: readonly string[], context: Context): Promise<nu
     process.stderr.write(`conclave sim: ${error.message}${end}More: conclave sim --help\n`);
     return 2;
   }
-}
-
-/** The reader may have seen enough (`| head`): the rest is dropped, and the exit code stays that of the run. */
-function bearClosedPipe(): void {
-  if (process.stdout.listeners("error").includes(ignoreClosed)) return;
-  process.stdout.on("error", ignoreClosed);
-}
-
-function ignoreClosed(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
 }
 
 /** Whether the error is about what the user wrote: about the flags, or about their values. */

@@ -4,7 +4,7 @@
 // No password is ever shown: of a URL with a server only the scheme and what follows the last `@` are, without its query.
 import { existsSync } from "node:fs";
 import { fileOf, withoutPassword } from "../base/url.ts";
-import { isConclaveError, openStore, type Store } from "../index.ts";
+import { createCandidate, isConclaveError, openStore, type Store } from "../index.ts";
 import { UsageError } from "./command.ts";
 import { inFlags } from "./flags.ts";
 
@@ -62,4 +62,9 @@ export function missingFile(store: Store): string | undefined {
   if (typeof url !== "string" || !url.startsWith("sqlite:") || store.guarantee.scope !== "host") return undefined;
   const file = fileOf(url);
   return existsSync(file) ? undefined : file;
+}
+
+/** Throws CONFIG_INVALID for a ttl that this store cannot grant. For commands whose candidates are processes of their own: it is said before one of them is started. */
+export async function refuseTtl(store: Store, ttlMs: number): Promise<void> {
+  await createCandidate({ store, ttlMs, unfenced: true }).close();
 }

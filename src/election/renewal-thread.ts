@@ -30,15 +30,17 @@ import { SharedMemory, type ThreadData, type ToThread } from "./thread-messages.
 class RenewalThread {
   readonly #store: Store;
   readonly #port: MessagePort;
+  readonly #desk: MessagePort | undefined;
   readonly #memory: SharedMemory;
   readonly #clock: Clock = nodeClock();
   readonly #deputy: Deputy;
   #timer: Timer | undefined;
   #isOver = false;
 
-  constructor(store: Store, { settings, seed, memory, port }: ThreadData) {
+  constructor(store: Store, { settings, seed, memory, port, desk }: ThreadData) {
     this.#store = store;
     this.#port = port;
+    this.#desk = desk;
     this.#memory = new SharedMemory(memory);
     this.#deputy = createDeputy(settings, seed);
   }
@@ -95,8 +97,10 @@ class RenewalThread {
   #end(): void {
     this.#isOver = true;
     this.#timer?.cancel();
+    // The thread ends by itself when both ports and the store are closed. A port that is left open would keep it until it is terminated.
     this.#port.close();
-    this.#store.close().catch(() => {}); // the thread ends with the store
+    this.#desk?.close();
+    this.#store.close().catch(() => {});
   }
 }
 

@@ -7,6 +7,7 @@ import { setMaxListeners } from "node:events";
 import type { Clock, Reading } from "../base/clock.ts";
 import type { ConclaveError } from "../base/errors.ts";
 import { InputQueue } from "../base/input-queue.ts";
+import { requireOptions } from "../base/option-keys.ts";
 import { whenAborted } from "../election/abort.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
@@ -91,6 +92,16 @@ export class Guard {
 
   /** Throws CONFIG_INVALID, STORE_UNSUPPORTED. Nothing is started yet. */
   constructor(options: GuardOptions) {
+    requireOptions("Guard", options, {
+      name: "string",
+      server: "object",
+      command: "object",
+      replication: "object",
+      store: "store",
+      ttlMs: "number",
+      handOverWithinMs: "number",
+      tell: "function",
+    });
     this.#options = options;
     setMaxListeners(0, this.#stopping.signal);
     const { name, server, store, ttlMs, tell } = options;

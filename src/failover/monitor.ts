@@ -3,6 +3,7 @@
 // Its vote is the value of its own seat, which it holds as long as its session lives. So the vote expires with the monitor, and nobody votes in the name of a monitor that is there.
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../base/clock.ts";
+import { requireOptions } from "../base/option-keys.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Candidate, CandidateOptions, Election } from "../election/face.ts";
@@ -88,6 +89,7 @@ export class Monitor {
   #announced: string | undefined;
 
   constructor(options: MonitorOptions) {
+    requireOptions("Monitor", options, { config: "object", store: "store", monitor: "string", tell: "function" });
     this.#options = options;
     setMaxListeners(0, this.#stopping.signal);
     const { config, store, monitor, tell } = options;

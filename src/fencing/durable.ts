@@ -10,6 +10,7 @@ import { show } from "../base/show.ts";
 import { fileNameOf } from "./disk.ts";
 import { Flights, type GuardNotebook } from "./flights.ts";
 import type { TokenMark, Remembered } from "./guard.ts";
+import { folderOf } from "./input.ts";
 import { type Fence, fenceOver } from "./memory.ts";
 import { verifierOf, type Verifying } from "./signed.ts";
 import type { Fenced, Signed } from "./token.ts";
@@ -20,7 +21,7 @@ export function durableFence(folder: string, options: Verifying): Fence<Signed>;
 export function durableFence(folder: string): Fence;
 export function durableFence(folder: string, options?: Verifying): Fence<Fenced | Signed> {
   const verifier = verifierOf("durableFence", options, []);
-  return fenceOver(new Flights(new FolderNotebook(folder), verifier));
+  return fenceOver(new Flights(new FolderNotebook(folderOf("durableFence", folder)), verifier));
 }
 
 /** File systems take names of 255 bytes, and the temporary file has 15 more than this. */

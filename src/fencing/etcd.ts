@@ -10,6 +10,7 @@
 // Needs: every writer of the guarded keys writes through `write`, or compares what `raise` returned in a transaction of its own client.
 import { ConclaveError, type ErrorCode } from "../base/errors.ts";
 import { Recent } from "../base/recent.ts";
+import { show } from "../base/show.ts";
 import { passwordHidden } from "../base/url.ts";
 import { parseAddress } from "../clients/etcd/address.ts";
 import { EtcdClient } from "../clients/etcd/client.ts";
@@ -17,7 +18,7 @@ import { EtcdError, type EtcdProblem } from "../clients/etcd/errors.ts";
 import { deniedReason } from "../clients/etcd/reasons.ts";
 import type { Operation, TxnRequest, TxnResponse } from "../clients/etcd/messages.ts";
 import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
-import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { prefixOf, resourceOf, textOf, tokenOf } from "./input.ts";
 import { memoryOfText, textOfMemory } from "./memory-text.ts";
 import { adoptByCommand, type HowToAdopt } from "./refusals.ts";
 import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
@@ -70,7 +71,7 @@ export function etcdFence(
   options: EtcdFenceOptions & Partial<Verifying> = {},
 ): EtcdFence<Fenced | Signed> {
   const verifier = verifierOf("etcdFence", options, ["prefix"]);
-  const { prefix = DEFAULT_PREFIX } = options;
+  const prefix = prefixOf("etcdFence", options?.prefix, DEFAULT_PREFIX);
   return new KeyFence(new EtcdClient(parseAddress(url)), prefix, verifier);
 }
 
@@ -118,7 +119,8 @@ class KeyFence implements EtcdFence<Fenced | Signed> {
   }
 
   async write(resource: string, by: Fenced | Signed, writes: readonly EtcdWrite[]): Promise<void> {
-    await this.#admit(resource, by, writes.map(operationOf));
+    if (!Array.isArray(writes)) throw noWrite();
+    await this.#admit(resource, by, operationsOf(writes as readonly EtcdWrite[]));
   }
 
   async #admit(resource: string, by: Fenced | Signed, writes: readonly Operation[]): Promise<Changed> {
@@ -133,6 +135,8 @@ class KeyFence implements EtcdFence<Fenced | Signed> {
   }
 
   async read(key: string): Promise<string | undefined> {
+    if (typeof key !== "string")
+      throw new ConclaveError("CONFIG_INVALID", `etcdFence: the key ${show(key)} is not a text.`);
     return await this.#ask(async (client, signal) => {
       const { kvs } = await (await client.link(signal)).range({ key: Buffer.from(key) }, signal);
       return kvs[0]?.value.toString("utf8");
@@ -214,9 +218,30 @@ function rule(
   }
 }
 
+/** etcd refuses a transaction that writes one key twice. */
+function operationsOf(writes: readonly EtcdWrite[]): readonly Operation[] {
+  const operations = writes.map(operationOf);
+  const puts = writes.flatMap((write) => ("put" in write ? [write.put] : []));
+  const removed = new Set(writes.flatMap((write) => ("put" in write ? [] : [write.delete])));
+  const twice = puts.find((key, place) => removed.has(key) || puts.indexOf(key) < place);
+  if (twice === undefined) return operations;
+  const message = `etcdFence: ${show(twice)} is written twice, which etcd does not do in one step. Nothing was written.`;
+  throw new ConclaveError("CONFIG_INVALID", message);
+}
+
 function operationOf(write: EtcdWrite): Operation {
-  if ("put" in write) return { put: { key: Buffer.from(write.put), value: bytesOf(write.value) } };
-  return { delete: { key: Buffer.from(write.delete) } };
+  const { put, value, delete: removed } = Object(write) as Partial<Record<string, unknown>>;
+  if (put === "" || removed === "") throw noWrite();
+  if (typeof put === "string" && (typeof value === "string" || value instanceof Uint8Array))
+    return { put: { key: Buffer.from(put), value: bytesOf(value) } };
+  if (typeof removed !== "string" || put !== undefined) throw noWrite();
+  return { delete: { key: Buffer.from(removed) } };
+}
+
+function noWrite(): ConclaveError {
+  const message =
+    'etcdFence: writes are a list, and each write is { put: "key", value: "text, or bytes" } or { delete: "key" }; a key is not empty. Nothing was written.';
+  return new ConclaveError("CONFIG_INVALID", message);
 }
 
 function bytesOf(value: string | Uint8Array): Buffer {

@@ -21,6 +21,7 @@
 import { access, mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import { urlOfFile } from "../base/url.ts";
 import { linkNew, removeIfThere, renameIfThere, syncFolder, touch, unless, writeNew } from "./disk.ts";
 import { compare, Names, type TokenPosition } from "./file-names.ts";
@@ -35,7 +36,7 @@ import {
   moveDomain,
   type Remembered,
 } from "./guard.ts";
-import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { folderOf, resourceOf, textOf, tokenOf } from "./input.ts";
 import { adoptByCommand, type HowToAdopt, overtaken } from "./refusals.ts";
 import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
 import { type Fenced, type FencingToken, makeToken, type Signed } from "./token.ts";
@@ -64,7 +65,7 @@ export function fileFence(folder: string, name: string, options: Verifying): Fil
 /** Guards the file `name` in `folder`, which is made if it is not there. */
 export function fileFence(folder: string, name: string): FileFence;
 export function fileFence(folder: string, name: string, options?: Verifying): FileFence<Fenced | Signed> {
-  return new FolderFence(folder, resourceOf(name), verifierOf("fileFence", options, []));
+  return new FolderFence(folderOf("fileFence", folder), resourceOf(name), verifierOf("fileFence", options, []));
 }
 
 class FolderFence implements FileFence<Fenced | Signed> {
@@ -87,6 +88,11 @@ class FolderFence implements FileFence<Fenced | Signed> {
   }
 
   async write(content: string | Uint8Array, by: Fenced | Signed): Promise<void> {
+    if (typeof content !== "string" && !((content as unknown) instanceof Uint8Array))
+      throw new ConclaveError(
+        "CONFIG_INVALID",
+        `fileFence: the content is neither a text nor a Uint8Array, but ${show(content)}. Nothing was written.`,
+      );
     const token = tokenOf(by, this.#verifier, this.#name);
     const position = await this.#raise(token);
     const temporary = await this.#writeTemporary(position, Buffer.from(content));

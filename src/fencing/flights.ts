@@ -58,7 +58,8 @@ export class Flights {
   }
 
   /** Admits and counts an operation, as soon as none with another token is in flight. */
-  async enter(resource: string, by: Fenced | Signed, { waitMs, signal }: Waiting = {}): Promise<Entered> {
+  async enter(resource: string, by: Fenced | Signed, options?: Waiting): Promise<Entered> {
+    const { waitMs, signal } = options ?? {};
     const waiting = { waitMs: waitOf(waitMs), signal };
     const token = tokenOf(by, this.#verifier, resource);
     const text = textOf(token);

@@ -13,7 +13,8 @@
 // a leader whose *reads* carry its token too reads nothing that an older request still changes. A request is in progress until its handler has settled:
 // a client that went away does not end what its request has begun.
 // Not covered: work that a handler leaves running when it settles, or does while the body of its answer streams. Await it in the handler.
-import { ConclaveError, isConclaveError } from "../base/errors.ts";
+import { ConclaveError, invalidConfig, isConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import { resourceOf, textOf, tokenOf, waitOf } from "./input.ts";
 import type { Fence } from "./memory.ts";
 import { looksSigned, parseSigned } from "./signed-text.ts";
@@ -49,8 +50,10 @@ export function fencedHandler(
   guard: Fence | Fence<Signed>,
   resource: string | ((request: Request) => string),
   handler: FencedHandler,
-  { waitMs = WAIT_MS }: HttpFenceOptions = {},
+  options?: HttpFenceOptions,
 ): (request: Request) => Promise<Response> {
+  const { waitMs = WAIT_MS } = options ?? {};
+  checkParts("fencedHandler", guard, resource, handler);
   waitOf(waitMs);
   return async (request) => {
     try {
@@ -74,6 +77,14 @@ export type AnyFence = Fence<Fenced | Signed>;
 export class HandlerFailed extends Error {}
 
 type Outcome<R> = { readonly value: R } | { readonly failure: HandlerFailed };
+
+/** Told when the handler is made, and not to its first client. */
+export function checkParts(call: string, guard: unknown, resource: unknown, handler: unknown): void {
+  if (typeof (Object(guard) as Partial<Fence>).run !== "function")
+    throw invalidConfig(call, [`${show(guard)} is not a guard: pass memoryFence() or durableFence(folder)`]);
+  if (typeof resource !== "function") resourceOf(resource as string);
+  if (typeof handler !== "function") throw invalidConfig(call, [`the handler ${show(handler)} is not a function`]);
+}
 
 export async function outcomeOf<R>(work: () => R | Promise<R>): Promise<Outcome<R>> {
   try {

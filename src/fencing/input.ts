@@ -53,6 +53,24 @@ export function resourceOf(resource: string): string {
   );
 }
 
+/** The prefix of a fence's keys. */
+export function prefixOf(call: string, prefix: unknown, usual: string): string {
+  if (prefix === undefined) return usual;
+  const flaw = typeof prefix === "string" ? flawOf(prefix) : "it is not a text";
+  if (flaw === undefined) return prefix as string;
+  throw new ConclaveError("CONFIG_INVALID", `${call}: prefix ${show(prefix)}: ${flaw}.`);
+}
+
+/** The folder of a fence in files. An empty one would be the folder in which the process happens to run. */
+export function folderOf(call: string, folder: unknown): string {
+  const flaw = typeof folder === "string" ? flawOf(folder) : "it is not a text";
+  if (flaw === undefined && folder !== "") return folder as string;
+  throw new ConclaveError(
+    "CONFIG_INVALID",
+    `${call}: ${show(folder)} is not the path of a folder: ${flaw ?? "it is empty"}.`,
+  );
+}
+
 /** How long to wait: undefined for ever. A timer that is too long, or no number, would be over at once. */
 export function waitOf(waitMs: unknown): number | undefined {
   if (waitMs === undefined || waitMs === null) return undefined;

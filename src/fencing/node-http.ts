@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { ConclaveError } from "../base/errors.ts";
 import { harmless, textOfError } from "../base/harmless.ts";
 import {
+  checkParts,
   type AnyFence,
   HEADER,
   HandlerFailed,
@@ -34,8 +35,10 @@ export function fencedListener(
   guard: Fence | Fence<Signed>,
   resource: string | ((request: IncomingMessage) => string),
   listener: FencedListener,
-  { waitMs = WAIT_MS, onError = warn }: ListenerOptions = {},
+  options?: ListenerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
+  const { waitMs = WAIT_MS, onError = warn } = options ?? {};
+  checkParts("fencedListener", guard, resource, listener);
   waitOf(waitMs);
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const gone = goneSignal(response);

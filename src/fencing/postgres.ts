@@ -14,6 +14,7 @@
 //   alone       The lock protects only inside a transaction. The second statement checks that it runs in the same transaction as the first.
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction.
 import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import { sqlLiteral } from "../base/sql-literal.ts";
 import type { Row } from "../clients/row.ts";
 import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
@@ -74,11 +75,11 @@ export function postgresFence(options: PostgresFenceOptions & Verifying): Postgr
 export function postgresFence(options?: PostgresFenceOptions): PostgresFence;
 export function postgresFence(options: PostgresFenceOptions & Partial<Verifying> = {}): PostgresFence<Fenced | Signed> {
   const verifier = verifierOf("postgresFence", options, ["table"]);
-  const { table = TABLE } = options;
-  if (!/^(?:[a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}$/.test(table))
+  const table: unknown = options?.table ?? TABLE;
+  if (typeof table !== "string" || !/^(?:[a-z_][a-z0-9_]{0,49}\.)?[a-z_][a-z0-9_]{0,49}$/.test(table))
     throw new ConclaveError(
       "CONFIG_INVALID",
-      `postgresFence: ${JSON.stringify(table)} is no plain name for a table: lower case letters, digits and _.`,
+      `postgresFence: ${show(table)} is no plain name for a table: lower case letters, digits and _.`,
     );
   return new TableFence(table, verifier);
 }
@@ -241,7 +242,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table.split(".").at(-1)}_present ON ${
   async #run(transaction: PostgresTransaction, text: string): Promise<readonly Row[]> {
     try {
       const result = await send(transaction, text);
-      return (Array.isArray(result) ? result : (result as { readonly rows: Row[] }).rows) as Row[];
+      const rows: unknown = Array.isArray(result) ? result : (Object(result) as { readonly rows?: unknown }).rows;
+      if (!Array.isArray(rows)) throw noRows();
+      return rows as Row[];
     } catch (cause) {
       throw this.#explain(cause) ?? cause;
     }
@@ -325,6 +328,12 @@ function quote(text: string): string {
     "CONFIG_INVALID",
     "postgresFence: a resource or token with a NUL or half a surrogate pair in it cannot be kept by PostgreSQL.",
   );
+}
+
+function noRows(): ConclaveError {
+  const message =
+    "postgresFence: the client that was passed answers no rows. Pass a client of pg, a transaction of postgres, Kysely, Drizzle or Prisma, or { query: async (text) => ({ rows }) }.";
+  return new ConclaveError("CONFIG_INVALID", message);
 }
 
 function outside(): ConclaveError {

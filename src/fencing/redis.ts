@@ -7,23 +7,27 @@
 //   law 12     (raise, then read, then write) `raise` installs the token by such a script. Every write that an older leader has in flight compares an older text from then on, and is refused
 //              however late it arrives. So no older write changes what the leader reads from this server after `raise`.
 //   unknown    A script without an answer may be run later, under the same comparison. The caller is told STORE_TIMEOUT, not that it failed.
+//   once       A script may arrive twice: a client of the user's may send a command again when its connection broke before the answer, as ioredis does unless it is told otherwise. So a write has a number of its
+//              writer (write-numbers.ts), and the script that carries it out remembers the number in the same step, in a key beside the fence. A number that is remembered is not carried out again. Numbers are
+//              remembered until another text is installed in the fence, and every copy that arrives after that compares the older text and is refused.
 // Not promised: the fence is as durable as the data beside it. A failover to a replica that has not heard of the newest token, a restart without its last writes, a flush or an eviction forget it, and then an
-// older leader is admitted again; the data written under the newer token is forgotten with it. Data that must survive that belongs into another database.
+// older leader is admitted again; the data written under the newer token is forgotten with it. Data that must survive that belongs into another database. What is remembered of numbers is forgotten in the same ways.
 // Needs: every writer of the guarded keys writes through `write`. In a cluster fence and data must be in one slot: give both the same hash tag.
-import { ConclaveError, invalidConfig } from "../base/errors.ts";
+import { ConclaveError, type ErrorCode, invalidConfig } from "../base/errors.ts";
 import { Recent } from "../base/recent.ts";
 import { isClient, placeOfClient, portOf, type RedisClient, UrlPort } from "../clients/redis/client.ts";
-import { outcomeOf, type RedisWhereabouts } from "../clients/redis/errors.ts";
+import { isMissingRight, outcomeOf, type RedisWhereabouts } from "../clients/redis/errors.ts";
 import { type RedisPort, scriptOf } from "../clients/redis/port.ts";
 import { parseUrl, placeOf, problemOfUrl, tlsOfUrl } from "../clients/redis/url.ts";
 import { show } from "../base/show.ts";
 import { passwordHidden } from "../base/url.ts";
 import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
-import { resourceOf, textOf, tokenOf } from "./input.ts";
+import { prefixOf, resourceOf, textOf, tokenOf } from "./input.ts";
 import { memoryOfText, textOfMemory } from "./memory-text.ts";
 import { adoptByCall, adoptByCommand, type HowToAdopt } from "./refusals.ts";
 import { type Verifier, verifierOf, type Verifying } from "./signed.ts";
 import type { Fenced, Signed } from "./token.ts";
+import { type WriteNumber, WriteNumbers } from "./write-numbers.ts";
 
 const DEFAULT_PREFIX = "conclave-fence:";
 const ANSWER_WITHIN_MS = 10_000;
@@ -45,6 +49,7 @@ export interface RedisFence<By extends Fenced | Signed = Fenced> {
   raise(resource: string, by: By): Promise<void>;
   /**
    * Makes all of `writes` in one step, in their order, or none, and refuses. Redis takes nothing back: if one of them fails (another type under its key), those before it stand, and the error says so.
+   * A write is carried out once, also if a client sends it twice. If its answer was lost it rejects with STORE_TIMEOUT: read before you write again.
    * Resolves to what Redis answered to each; a number above 2⁵³ is rounded, because it passes through Lua.
    */
   write(resource: string, by: By, writes: readonly RedisWrite[]): Promise<readonly unknown[]>;
@@ -69,7 +74,7 @@ export function redisFence(
   options: RedisFenceOptions & Partial<Verifying> = {},
 ): RedisFence<Fenced | Signed> {
   const verifier = verifierOf("redisFence", options, ["prefix"]);
-  const { prefix = DEFAULT_PREFIX } = options;
+  const prefix = prefixOf("redisFence", options?.prefix, DEFAULT_PREFIX);
   if (typeof source !== "string") {
     if (!isClient(source))
       throw invalidConfig("redisFence", [`${show(source)} is neither a URL, nor a client of ioredis or redis`]);
@@ -92,8 +97,12 @@ export function redisFence(
   return new KeyFence({ port: new UrlPort(server), place, tls, prefix, howToAdopt, verifier });
 }
 
-// KEYS[1] the fence, then one key for each write. ARGV[1] the text that must stand in the fence ("" for none), ARGV[2] the text to install ("" for none), ARGV[3] the writes as JSON.
-// Answers as JSON: what stands instead, or what each write was answered and the place of the one that failed. A number in an answer is written { n = "12" }, because JSON of Lua rounds it to 14 digits.
+// KEYS[1] the fence, KEYS[2] what is remembered of numbers, then one key for each write; without writes only the fence. ARGV[1] the text that must stand in the fence ("" for none), ARGV[2] the text to install ("" for
+// none), ARGV[3] the writes as JSON, ARGV[4] the writer, ARGV[5] the number of this write, ARGV[6] the smallest number under way.
+// Of each writer KEYS[2] has "12 9 10": the greatest number that was carried out, and those below it that were not and may still be. These are few: numbers mostly arrive in their order. Only a GET and an HMGET stand
+// before the first write, so that a right that is missing is told before anything is written.
+// Answers as JSON: what stands instead, or that this number was carried out before, or what each write was answered and the place of the one that failed. A number in an answer is written { n = "12" }, because JSON
+// of Lua rounds it to 14 digits.
 const WRITE = scriptOf(`local function plain(reply)
   if type(reply) == 'number' then return { n = string.format('%.0f', reply) } end
   if type(reply) == 'boolean' then return cjson.null end
@@ -104,10 +113,30 @@ const WRITE = scriptOf(`local function plain(reply)
 end
 local fence = redis.call('GET', KEYS[1])
 if (fence or '') ~= ARGV[1] then return cjson.encode({ stands = fence or '' }) end
+local writes = cjson.decode(ARGV[3])
+if #writes > 0 then
+  local text = ARGV[2] ~= '' and ARGV[2] or ARGV[1]
+  local number, lowest = tonumber(ARGV[5]), tonumber(ARGV[6])
+  local kept = redis.call('HMGET', KEYS[2], 'text', ARGV[4])
+  local greatest, isOpen, open = 0, false, {}
+  if kept[1] == text and kept[2] then
+    for digits in string.gmatch(kept[2], '%d+') do
+      local each = tonumber(digits)
+      if greatest == 0 then greatest = each
+      elseif each == number then isOpen = true
+      elseif each >= lowest then open[#open + 1] = digits end
+    end
+  end
+  if number <= greatest and not isOpen then return cjson.encode({ repeated = true }) end
+  for each = math.max(greatest + 1, lowest), number - 1 do open[#open + 1] = string.format('%.0f', each) end
+  table.insert(open, 1, string.format('%.0f', math.max(greatest, number)))
+  if kept[1] and kept[1] ~= text then redis.call('DEL', KEYS[2]) end
+  redis.call('HSET', KEYS[2], 'text', text, ARGV[4], table.concat(open, ' '))
+end
 if ARGV[2] ~= '' then redis.call('SET', KEYS[1], ARGV[2]) end
 local replies = {}
-for index, write in ipairs(cjson.decode(ARGV[3])) do
-  local reply = redis.pcall(write.command, KEYS[1 + index], unpack(write.args or {}))
+for index, write in ipairs(writes) do
+  local reply = redis.pcall(write.command, KEYS[2 + index], unpack(write.args or {}))
   if type(reply) == 'table' and reply.err then return cjson.encode({ failed = index, why = reply.err }) end
   replies[index] = plain(reply)
 end
@@ -118,6 +147,13 @@ interface FenceParts extends Pick<RedisWhereabouts, "place" | "tls"> {
   readonly prefix: string;
   readonly howToAdopt: HowToAdopt;
   readonly verifier: Verifier | undefined;
+}
+
+interface Change {
+  readonly key: string;
+  readonly next: (before: Remembered | undefined) => Remembered;
+  readonly writes: readonly RedisWrite[];
+  readonly number: () => WriteNumber;
 }
 
 interface Changed {
@@ -134,13 +170,15 @@ class KeyFence implements RedisFence<Fenced | Signed> {
   readonly #verifier: Verifier | undefined;
   /** The fence's text as last seen. If it is out of date, the comparison fails, and its answer shows what is there. */
   readonly #known = new Recent<string, string>(RESOURCES_REMEMBERED);
+  /** The numbers of a resource that was forgotten begin anew under another writer. */
+  readonly #numbers = new Recent<string, WriteNumbers>(RESOURCES_REMEMBERED);
 
   constructor({ port, place, tls, prefix, howToAdopt, verifier }: FenceParts) {
     this.#port = port;
     this.#prefix = prefix;
     this.#howToAdopt = howToAdopt;
     this.#verifier = verifier;
-    const grant = `ACL SETUSER NAME ~${prefix}* +eval +evalsha +get +set, and the keys and commands of your writes`;
+    const grant = `ACL SETUSER NAME ~${prefix}* +eval +evalsha +get +set +hmget +hset +del, and the keys and commands of your writes`;
     this.#where = { place, tls, grant };
   }
 
@@ -149,7 +187,7 @@ class KeyFence implements RedisFence<Fenced | Signed> {
   }
 
   async write(resource: string, by: Fenced | Signed, writes: readonly RedisWrite[]): Promise<readonly unknown[]> {
-    const problems = writes.flatMap(problemsOfWrite);
+    const problems = Array.isArray(writes) ? writes.flatMap(problemsOfWrite) : [NO_WRITE];
     if (problems.length > 0) throw invalidConfig("redisFence", problems);
     return (await this.#admit(resource, by, writes)).replies;
   }
@@ -169,13 +207,25 @@ class KeyFence implements RedisFence<Fenced | Signed> {
     await this.#port.close();
   }
 
-  /** The change is repeated only while the comparison shows another fence than the one assumed; each time the rule is asked anew. */
+  /** All tries of a write have the same number: one that seems to have been refused may have been carried out by a copy that arrived before. */
   async #change(
     resource: string,
     next: (before: Remembered | undefined) => Remembered,
     writes: readonly RedisWrite[],
   ): Promise<Changed> {
     const key = `${this.#prefix}${resourceOf(resource)}`;
+    const numbers = this.#numbers.get(key) ?? new WriteNumbers();
+    this.#numbers.set(key, numbers);
+    const number = numbers.begin();
+    try {
+      return await this.#try({ key, next, writes, number: () => numbers.tell(number) });
+    } finally {
+      numbers.settle(number);
+    }
+  }
+
+  /** The change is repeated only while the comparison shows another fence than the one assumed; each time the rule is asked anew. */
+  async #try({ key, next, writes, number }: Change): Promise<Changed> {
     let known = this.#known.get(key) ?? "";
     for (let isFresh = false; ; isFresh = true) {
       const before = known === "" ? undefined : memoryOfText(known, () => edited(key));
@@ -183,13 +233,14 @@ class KeyFence implements RedisFence<Fenced | Signed> {
       const isLook = after === "look first";
       const install = isLook || after === before ? "" : textOfMemory(after);
       // To look, it compares with a text that no fence holds.
-      const answer = await this.#run(key, isLook ? NO_TEXT : known, install, isLook ? [] : writes);
+      const answer = await this.#run(key, isLook ? NO_TEXT : known, install, isLook ? [] : writes, number());
       if (typeof answer["stands"] === "string") {
         known = answer["stands"];
         this.#known.set(key, known);
         continue;
       }
       if (isLook) continue;
+      if (answer["repeated"] === true) throw repeatedWrite(this.#where.place);
       if (install !== "") this.#known.set(key, install);
       if (typeof answer["failed"] === "number") throw failedWrite(answer["failed"], String(answer["why"]), writes);
       return { after, isNew: install !== "", replies: listOf(answer["replies"]).map(answered) };
@@ -201,20 +252,25 @@ class KeyFence implements RedisFence<Fenced | Signed> {
     expected: string,
     install: string,
     writes: readonly RedisWrite[],
+    { writer, number, settledBelow }: WriteNumber,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const keys = [key, ...writes.map((write) => write.key)];
+    const keys = writes.length === 0 ? [key] : [key, `${key}${NUMBERS}`, ...writes.map((write) => write.key)];
     const commands = JSON.stringify(writes.map(({ command, args = [] }) => ({ command, args })));
     try {
-      const reply = await within(this.#port.run(WRITE, keys, [expected, install, commands]));
+      const reply = await within(
+        this.#port.run(WRITE, keys, [expected, install, commands, writer, `${number}`, `${settledBelow}`]),
+      );
       return JSON.parse(Buffer.isBuffer(reply) ? reply.toString("utf8") : String(reply)) as Record<string, unknown>;
     } catch (error) {
       if (error instanceof Late) this.#port.doubt();
-      throw errorOf(error, this.#where);
+      throw errorOf(error, this.#where, key);
     }
   }
 }
 
 const NO_TEXT = "?";
+/** A name of a resource has no NUL in it, so that this is the fence of no other resource. A hash tag in the name is one of this key, too. */
+const NUMBERS = "\0numbers";
 
 class Late extends Error {}
 
@@ -240,10 +296,13 @@ function rule(
   }
 }
 
-function problemsOfWrite({ command, key, args = [] }: RedisWrite): string[] {
+const NO_WRITE =
+  'writes are a list, and each write is { command: "SET", key: "order:7", args: ["paid"] }, all of them texts';
+
+function problemsOfWrite(write: RedisWrite | undefined): string[] {
+  const { command, key, args = [] } = Object(write) as RedisWrite;
   const isText = (text: unknown): boolean => typeof text === "string";
-  if (!isText(command) || !isText(key) || !Array.isArray(args) || !args.every(isText))
-    return ['a write is { command: "SET", key: "order:7", args: ["paid"] }, all of them texts'];
+  if (!isText(command) || !isText(key) || !Array.isArray(args) || !args.every(isText)) return [NO_WRITE];
   return args.length > ARGS_MAX
     ? [`${command} ${show(key)} has ${args.length} args, and may have ${ARGS_MAX}: make several writes of it`]
     : [];
@@ -254,9 +313,17 @@ function failedWrite(place: number, why: string, writes: readonly RedisWrite[]):
   const before =
     place === 1 ? "Nothing was written" : `The ${place - 1} before it stand, what follows it was not written`;
   return new ConclaveError(
-    "STORE_FOREIGN_DATA",
+    codeOfWrite(why),
     `redisFence: ${command} ${JSON.stringify(key)} failed (${why}). ${before}.`,
   );
+}
+
+function codeOfWrite(why: string): ErrorCode {
+  if (isMissingRight(why)) return "STORE_DENIED";
+  if (/\bOOM\b/.test(why)) return "STORE_FULL";
+  // What is wrong is in the write itself, whatever stands under its key.
+  const isWrong = /unknown (?:redis )?command|wrong number of arg|not allowed from script|syntax error/i.test(why);
+  return isWrong ? "CONFIG_INVALID" : "STORE_FOREIGN_DATA";
 }
 
 /** What Redis answered to one write, out of the script's JSON. An object is a number, or an empty list. */
@@ -271,7 +338,14 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-function errorOf(error: unknown, where: RedisWhereabouts): ConclaveError {
+function repeatedWrite(place: string): ConclaveError {
+  return new ConclaveError(
+    "STORE_TIMEOUT",
+    `redisFence: the client has sent a write again, because the connection to ${place} broke before the answer came. It was not carried out again. It was most likely carried out before, and what Redis answered then is lost: read before you write again.`,
+  );
+}
+
+function errorOf(error: unknown, where: RedisWhereabouts, key: string): ConclaveError {
   const outcome = outcomeOf(error, where);
   const { cause } = outcome;
   if (outcome.kind === "unknown")
@@ -286,7 +360,12 @@ function errorOf(error: unknown, where: RedisWhereabouts): ConclaveError {
       'redisFence: in a cluster fence and data must be in one slot: write the same hash tag into both, as in the resource "{orders}" and the key "{orders}:7". Nothing was written.',
       { cause },
     );
-  return new ConclaveError(outcome.code, outcome.message.replace(/^redis:/, "redisFence:"), { cause });
+  if (/WRONGTYPE/.test(cause instanceof Error ? cause.message : "")) return edited(key);
+  // A store tries again by itself, and a fence does not.
+  const message = outcome.message
+    .replace(/^redis:/, "redisFence:")
+    .replace(" It is tried again.", " Nothing was written.");
+  return new ConclaveError(outcome.code, message, { cause, retryable: outcome.retryable });
 }
 
 function edited(key: string): ConclaveError {

@@ -18,7 +18,7 @@ import { problemsOfKeys } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import { flawOf } from "../base/text.ts";
 import { wallNow } from "../election/clock.ts";
-import { tokenOf } from "./input.ts";
+import { resourceOf, tokenOf } from "./input.ts";
 import { idOf, signingKey, type TokenKey, verifyingKey } from "./keys.ts";
 import { expiredToken, untrustedToken } from "./refusals.ts";
 import { type Claims, contentOf, LIFE_MAX_MS, parseSigned, writeSigned } from "./signed-text.ts";
@@ -104,7 +104,10 @@ function checkedOptions(options: SignOptions): SignOptions {
 
 /** Verifies what `signToken` has signed, for a guard of your own. It compares no tokens: do that next. @param resource what it must be for, unless `verify.audience` says */
 export function verifyToken(resource: string, by: Signed, verify: Verifying["verify"]): Verified {
-  return createVerifier("verifyToken", verify).verify(resource, (by as Partial<Signed> | undefined)?.signed);
+  return createVerifier("verifyToken", verify).verify(
+    resourceOf(resource),
+    (by as Partial<Signed> | undefined)?.signed,
+  );
 }
 
 /**

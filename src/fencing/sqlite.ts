@@ -12,6 +12,7 @@
 //              alike, so they still fit each other, but an answer already given to a client may be forgotten. That is the user's own setting.
 // Needs: every writer of the guarded rows calls `admit` first, inside its transaction, on its own connection.
 import { ConclaveError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import { urlOfFile } from "../base/url.ts";
 import { admit, adopted, type Adopted, type Lowering, type Move, moveDomain, type Remembered } from "./guard.ts";
 import { resourceOf, textOf, tokenOf } from "./input.ts";
@@ -59,9 +60,9 @@ export function sqliteFence(options: SqliteFenceOptions & Verifying): SqliteFenc
 export function sqliteFence(options?: SqliteFenceOptions): SqliteFence;
 export function sqliteFence(options: SqliteFenceOptions & Partial<Verifying> = {}): SqliteFence<Fenced | Signed> {
   const verifier = verifierOf("sqliteFence", options, ["table"]);
-  const { table = TABLE } = options;
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table))
-    throw new ConclaveError("CONFIG_INVALID", `sqliteFence: ${JSON.stringify(table)} is no plain name for a table.`);
+  const table: unknown = options?.table ?? TABLE;
+  if (typeof table !== "string" || !/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table))
+    throw new ConclaveError("CONFIG_INVALID", `sqliteFence: ${show(table)} is no plain name for a table.`);
   return new TableFence(table, verifier);
 }
 
@@ -172,6 +173,12 @@ CREATE UNIQUE INDEX IF NOT EXISTS ${this.#table}_present ON ${this.#table} (reso
 }
 
 function isInTransaction(connection: SqliteConnection): boolean {
+  const { exec, prepare } = Object(connection) as Partial<SqliteConnection>;
+  if (typeof exec !== "function" || typeof prepare !== "function")
+    throw new ConclaveError(
+      "CONFIG_INVALID",
+      `sqliteFence: the first argument is not a connection: pass a DatabaseSync of node:sqlite, or a Database of better-sqlite3 or libsql.`,
+    );
   const known = connection.isTransaction ?? connection.inTransaction;
   if (typeof known === "boolean") return known;
   return cannotBegin(connection);

@@ -5,6 +5,8 @@
 //          down is no reason to restart anything.
 //   ready  The store was reached, and no request of this process fails. Followers are ready: they could lead.
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { invalidConfig } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import type { ConclaveEvent } from "../lease/events.ts";
 
 /** What a probe is told. */
@@ -39,6 +41,8 @@ export interface Observed {
 
 /** Begin it before the election is started, so that nothing is missed. */
 export function watchHealth(observed: Observed): Health {
+  if (typeof (Object(observed) as Partial<Observed>).subscribe !== "function")
+    throw invalidConfig("watchHealth", [`${show(observed)} is not a candidate or an election: it has no subscribe`]);
   const book = new HealthState();
   const listener = (event: ConclaveEvent): void => book.record(event);
   // Nobody reads this as it happens: a candidate that only this listens to still warns.

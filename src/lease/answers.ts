@@ -33,18 +33,8 @@ import { handleMemoAnswer } from "./memos.ts";
 import { handleBeaten, handleRaceSeat } from "./race.ts";
 import { noteRound, watchNewlyCarried } from "./rota.ts";
 import { emit, emitError, errorOf, isFatal } from "./report.ts";
-import {
-  countBarren,
-  disprove,
-  doubt,
-  establish,
-  hearSay,
-  leaveBehind,
-  noteSearch,
-  prove,
-  sendFarewell,
-  settleLeftover,
-} from "./session.ts";
+import { leaveBehind, settleLeftover } from "./leftovers.ts";
+import { countBarren, disprove, doubt, establish, hearSay, noteSearch, prove, sendFarewell } from "./session.ts";
 import type { Answer, Effect, Errand, Heard, Machine, Open, Opening, StandingStage } from "./state.ts";
 
 type ErrandOf<K extends Errand["kind"]> = Extract<Errand, { kind: K }>;

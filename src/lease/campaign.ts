@@ -35,7 +35,8 @@ import { noteSettled } from "./lapsed.ts";
 import { createLifeline, type Lifeline, stateOf } from "./lifeline.ts";
 import { endMemos } from "./memo-book.ts";
 import { emit, emitError } from "./report.ts";
-import { leaveBehind, nextProofAt } from "./session.ts";
+import { leaveBehind } from "./leftovers.ts";
+import { nextProofAt } from "./session.ts";
 import type {
   Campaign,
   Effect,

@@ -46,7 +46,8 @@ import { handleMemo } from "./memos.ts";
 import { hearWithAll, nextOver, nextRaceMove } from "./race.ts";
 import { doubtHold, rotaOf } from "./rota.ts";
 import { send } from "./report.ts";
-import { askRenewal, mayRelease, openSession, sendFarewell, sendKeep, sendLeftovers } from "./session.ts";
+import { mayRelease, sendLeftovers } from "./leftovers.ts";
+import { askRenewal, openSession, sendFarewell, sendKeep } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import type { Campaign, Effect, Input, Machine, Open, Pursuit, StandingStage } from "./state.ts";
 

@@ -20,7 +20,7 @@ import type { Hold, KeepWish, Kept, Met } from "./exchange.ts";
 import { type Bounds, createLifeline, extend } from "./lifeline.ts";
 import { emit, emitError, errorOf, send } from "./report.ts";
 import { paceOf, type Settings } from "./settings.ts";
-import type { Carried, Effect, Leftover, Machine, Open, Opening } from "./state.ts";
+import type { Carried, Effect, Machine, Open, Opening } from "./state.ts";
 
 const LONGEST_RELEASE_MS = 2000;
 
@@ -320,47 +320,6 @@ export function disprove(
   open.renewAt = again ? now.mono + retryAfterMs(machine, open.failures) : Infinity;
 }
 
-/** Something of this session stands at the store that should not: give it back as soon as possible. */
-export function leaveBehind(open: Open, hold: Hold, now: Reading): void {
-  if (leftoverOf(open, hold) === undefined) open.leftovers.push({ hold, isLeaving: false });
-  open.leftoversAt = Math.min(open.leftoversAt, now.mono);
-}
-
-/** A release of it was answered: it is forgotten, or is tried again. */
-export function settleLeftover(open: Open, hold: Hold, isGone: boolean): void {
-  const leftover = leftoverOf(open, hold);
-  if (leftover === undefined) return;
-  leftover.isLeaving = false;
-  if (isGone) open.leftovers.splice(open.leftovers.indexOf(leftover), 1);
-}
-
-function leftoverOf(open: Open, hold: Hold): Leftover | undefined {
-  return open.leftovers.find((other) => other.hold.name === hold.name && other.hold.bid === hold.bid);
-}
-
-/**
- * Where one request serves many names, one release is under way at a time, and takes with it what has come together meanwhile. Where each name costs a request of its own anyway, nothing is gained by waiting for
- * the answer to the one before.
- */
-const RELEASES_AT_ONCE = 64;
-
-export function mayRelease({ settings }: Machine, open: Open): boolean {
-  return open.releases < (settings.guarantee.keep === "per-hold" ? RELEASES_AT_ONCE : 1);
-}
-
-/** Sends all leftovers that no release gives back yet, in one release. */
-export function sendLeftovers(machine: Machine, open: Open, effects: Effect[]): void {
-  const due = open.leftovers.filter(({ isLeaving }) => !isLeaving);
-  open.leftoversAt = Infinity;
-  if (due.length === 0) return; // an entry that was left behind again meanwhile is given back by a release that was sent before
-  const holds = due.map(({ hold }) => hold);
-  const errand = { kind: "release", opened: open.opened, holds, last: false } as const;
-  const request = { method: "release", will: { session: open.session, holds, endSession: false } } as const;
-  send(machine, errand, releaseTimeoutMs(open), request, effects);
-  for (const leftover of due) leftover.isLeaving = true;
-  open.releases++;
-}
-
 /** Ends the session at the store, so that requests of it that are still in flight are refused there. */
 export function sendFarewell(machine: Machine, open: Open, last: boolean, effects: Effect[]): void {
   const errand = { kind: "release", opened: open.opened, holds: [], last } as const;
@@ -369,6 +328,6 @@ export function sendFarewell(machine: Machine, open: Open, last: boolean, effect
 }
 
 /** A caller may wait for this process to end. A release without an answer by then is sent again, or the session runs out by itself: a release only hastens the next leader. */
-function releaseTimeoutMs(open: Open): number {
+export function releaseTimeoutMs(open: Open): number {
   return Math.min(open.pace.requestTimeoutMs, LONGEST_RELEASE_MS);
 }

@@ -131,18 +131,11 @@ export interface Open {
   missed: boolean;
   /** The renewal thread has stopped because the main loop did not turn; until the next proven keep. */
   stalled: boolean;
-  /** Entries to be given back as soon as the store listens. */
-  readonly leftovers: Leftover[];
+  /** Entries to be given back as soon as the store listens. isLeaving: a release of the entry waits for its answer. */
+  readonly leftovers: { readonly hold: Hold; isLeaving: boolean }[];
   leftoversAt: number;
   /** How many releases wait for their answers. */
   releases: number;
-}
-
-/** Something of this session that stands at the store and should not. */
-export interface Leftover {
-  readonly hold: Hold;
-  /** A release that gives it back waits for its answer. */
-  isLeaving: boolean;
 }
 
 /** A keep that was answered without a proof. */

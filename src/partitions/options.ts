@@ -1,6 +1,7 @@
 // Options of a member of a group, resolved once: complete, or one error that lists every problem. And whether a store can do it.
 import { hostname } from "node:os";
 import { ConclaveError, invalidConfig } from "../base/errors.ts";
+import { requireOptions } from "../base/option-keys.ts";
 import { show } from "../base/show.ts";
 import type { CandidateSettings } from "../election/face.ts";
 import {
@@ -68,7 +69,8 @@ export const defaultId = (): string => hostname();
 export function resolvePartitions(group: string, options: PartitionOptions): ResolvedOptions {
   const call = `joinPartitions(${show(group)})`;
   const { store, partitions, id = defaultId(), weight = 1, zone, mayControl = true, gatherMs = 1000 } = options ?? {};
-  if (store !== undefined) requirePartitions(store);
+  requireOptions(call, options, { store: "store" });
+  requirePartitions(store);
   const { count, weightOf, zoneOf, preferredOf } =
     typeof partitions === "number" ? { count: partitions } : (partitions ?? { count: Number.NaN });
   const { movesAtOnce = Math.max(LEAST_MOVES, Math.ceil(count / 10)) } = options ?? {};
@@ -79,9 +81,11 @@ export function resolvePartitions(group: string, options: PartitionOptions): Res
     problems.push(`partitions ${show(count)} is not a whole number of at least 1`);
   else if (count > most)
     problems.push(`${count} partitions: ${store.guarantee.store} keeps ${most} of one group at most`);
-  if (!(weight > 0 && weight < Infinity)) problems.push(`weight ${show(weight)} is not a number above 0`);
+  if (typeof weight !== "number" || !(weight > 0 && weight < Infinity))
+    problems.push(`weight ${show(weight)} is not a number above 0`);
   if (zone !== undefined && typeof zone !== "string") problems.push(`zone ${show(zone)} is not a text`);
-  if (!(gatherMs >= 0)) problems.push(`gatherMs ${show(gatherMs)} is not a number of milliseconds`);
+  if (typeof gatherMs !== "number" || !(gatherMs >= 0))
+    problems.push(`gatherMs ${show(gatherMs)} is not a number of milliseconds`);
   if (!Number.isSafeInteger(movesAtOnce) || movesAtOnce < 1)
     problems.push(`movesAtOnce ${show(movesAtOnce)} is not a whole number of at least 1`);
   if (typeof options?.onAssigned !== "function")

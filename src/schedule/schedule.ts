@@ -88,6 +88,10 @@ export function schedule<T extends UnfencedTerm>(
   work: SlotWork<T>,
   options: ScheduleOptions = {},
 ): Schedule {
+  if (typeof (Object(election) as Partial<Election<T>>).start !== "function")
+    throw invalidConfig("schedule", [
+      `${show(election)} is not an election: pass elect(name, …) or candidate.election(name)`,
+    ]);
   const made = new ElectionSchedule(election, when, work, options);
   election.start();
   made.begin();

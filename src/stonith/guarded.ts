@@ -2,6 +2,9 @@
 // or the work of the last one has certainly ended (machine.ts
 // says when that is, and why). It is used like `elect(…).lead(work)`, with a node, a configuration and devices.
 import type { Clock } from "../base/clock.ts";
+import { invalidConfig } from "../base/errors.ts";
+import { requireOptions } from "../base/option-keys.ts";
+import { show } from "../base/show.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
 import type { Candidate, CandidateOptions, Election, LeadOptions } from "../election/face.ts";
@@ -78,7 +81,10 @@ export class GuardedElection implements AsyncDisposable {
 
   /** `places`: where the kernel tells of watchdogs, for a test that has none. */
   constructor(options: GuardedOptions, places: WatchdogPlaces = {}) {
+    requireOptions("guardedElection", options, { config: "object", store: "store" });
     const { config, store, node } = options;
+    if (typeof (typeof node === "string" ? node : (node as { readonly name?: unknown } | undefined)?.name) !== "string")
+      throw invalidConfig("guardedElection", [`node ${show(node)} is neither a name nor { name, machine }`]);
     this.#options = options;
     this.name = config.election;
     this.node = typeof node === "string" ? node : node.name;

@@ -7,6 +7,7 @@
 // `unknown`: it may have happened, may still happen, and may happen AFTER later calls. `refused`: definitely not applied. A method that
 // throws or rejects counts as unknown. Everything a driver names is exported here (conclave/stores/contract). Prove a driver with `storeConformance` of conclave/testing.
 import { ConclaveError } from "../base/errors.ts";
+import { requireOptions } from "../base/option-keys.ts";
 import type {
   AskedToLeave,
   Bid,
@@ -178,7 +179,11 @@ export interface KeepsMemos {
 
 /** Whether a store keeps memos. Narrows its type. */
 export function keepsMemos<S extends Store>(store: S): store is S & KeepsMemos {
-  return store.guarantee.memos !== undefined && "writeMemo" in store && "readMemos" in store;
+  return (
+    (store as Partial<Store> | undefined)?.guarantee?.memos !== undefined &&
+    "writeMemo" in store &&
+    "readMemos" in store
+  );
 }
 
 /** The error for a store that keeps no memos. */
@@ -200,11 +205,12 @@ export function cannotKeepBans(store: Store): ConclaveError {
 
 /** Whether a store gives tokens. Narrows its type. */
 export function isFenced<S extends Store>(store: S): store is S & FencedStore {
-  return store.guarantee.fencing === "fenced";
+  return (store as Partial<Store> | undefined)?.guarantee?.fencing === "fenced";
 }
 
 /** For a store known only at run time: narrows its type, or throws with the sentence that the store declares. */
 export function requireFenced<S extends Store>(store: S): asserts store is S & FencedStore {
+  requireOptions("requireFenced", { store }, { store: "store" });
   if (!isFenced(store)) throw cannotFence(store);
 }
 

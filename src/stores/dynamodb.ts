@@ -73,7 +73,8 @@ export function dynamodb(source: string | DynamoClient, options?: DynamoOptions)
  */
 export function lockClient(url: string, options?: LockClientOptions): UnfencedStore & Reopenable;
 export function lockClient(client: DynamoClient, options: LockClientOptions): UnfencedStore;
-export function lockClient(source: string | DynamoClient, options: LockClientOptions = {}): UnfencedStore {
+export function lockClient(source: string | DynamoClient, given?: LockClientOptions): UnfencedStore {
+  const options = given ?? {};
   if (typeof source !== "string") {
     const table = tableFor("lockClient", source, options, ["table", "partitionKey", "lookMs"]);
     const keyName = keyFor(options.partitionKey);
@@ -142,7 +143,7 @@ function reopeningUrl(url: string, given: Readonly<Record<string, string | numbe
 
 /** How the table is made, as `conclave schema dynamodb` prints it: CloudFormation, with the command of the aws tool and the rights of a candidate as comments. */
 export function dynamodbSchema(options: { readonly table?: string | undefined } = {}): string {
-  const { table = "conclave" } = options;
+  const { table = "conclave" } = options ?? {};
   if (!isTableName(table)) throw invalidConfig("dynamodb", [`table ${show(table)} is not the name of a table`]);
   return templateText(table, policyOf(table));
 }

@@ -42,9 +42,12 @@ export function kubernetes(
 ): FencedStore;
 export function kubernetes(
   source: string | KubeConfigClient,
-  options: KubernetesOptions & { readonly namespace?: string | undefined } = {},
+  given?: KubernetesOptions & { readonly namespace?: string | undefined },
 ): FencedStore {
-  const problems = problemsOfKeys(options, typeof source === "string" ? ["kubeconfig", "context"] : ["namespace"]);
+  const problems = problemsOfKeys(given, typeof source === "string" ? ["kubeconfig", "context"] : ["namespace"]);
+  const options = given ?? {};
+  for (const [key, value] of Object.entries(options))
+    if (value !== undefined && typeof value !== "string") problems.push(`${key} ${show(value)} is not a text`);
   if (problems.length > 0) throw invalidConfig("kubernetes", problems);
   if (typeof source !== "string") return storeAt(borrowedAccess(source), options.namespace).store;
   const asked = parseUrl(source);
@@ -77,7 +80,12 @@ function storeAt(
 export function kubernetesManifest(
   options: { readonly namespace?: string | undefined; readonly serviceAccount?: string | undefined } = {},
 ): string {
-  const { namespace = "default", serviceAccount = "default" } = options;
+  const { namespace = "default", serviceAccount = "default" } = options ?? {};
+  const problems = problemsOfKeys(options, ["namespace", "serviceAccount"]);
+  for (const [key, value] of Object.entries({ namespace, serviceAccount }))
+    if (typeof value !== "string" || !/^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(value))
+      problems.push(`${key} ${show(value)} is not a name of Kubernetes`);
+  if (problems.length > 0) throw invalidConfig("kubernetesManifest", problems);
   return rbacManifest({ namespace, serviceAccount });
 }
 

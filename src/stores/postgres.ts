@@ -47,8 +47,9 @@ export interface PostgresOptions {
  */
 export function postgres(url: string, options?: PostgresOptions): FencedStore & Reopenable;
 export function postgres(client: PgClient | PostgresClient, options?: PostgresOptions): FencedStore;
-export function postgres(source: string | PgClient | PostgresClient, options: PostgresOptions = {}): FencedStore {
-  const problems = problemsOfKeys(options, Object.keys(OWN_SETTINGS));
+export function postgres(source: string | PgClient | PostgresClient, given?: PostgresOptions): FencedStore {
+  const problems = problemsOfKeys(given, Object.keys(OWN_SETTINGS));
+  const options = given ?? {};
   if (problems.length > 0) throw invalidConfig("postgres", problems);
   if (typeof source === "string") return fromUrl(source, options);
   if (!isClient(source))
@@ -62,7 +63,7 @@ export function postgres(source: string | PgClient | PostgresClient, options: Po
 export function postgresSchema(
   options: { readonly schema?: string | undefined; readonly role?: string | undefined } = {},
 ): string {
-  return schemaSql(checked(options).schema, options.role);
+  return schemaSql(checked(options ?? {}).schema, options?.role);
 }
 
 class UrlStore extends PostgresStore implements Reopenable {

@@ -54,11 +54,9 @@ export interface RedisOptions {
  */
 export function redis(url: string, options?: RedisOptions): UnfencedStore & Reopenable;
 export function redis(client: RedisClient | readonly RedisClient[], options?: RedisOptions): UnfencedStore;
-export function redis(
-  source: string | RedisClient | readonly RedisClient[],
-  options: RedisOptions = {},
-): UnfencedStore {
-  const problems = problemsOfKeys(options, Object.keys(OWN_SETTINGS));
+export function redis(source: string | RedisClient | readonly RedisClient[], given?: RedisOptions): UnfencedStore {
+  const problems = problemsOfKeys(given, Object.keys(OWN_SETTINGS));
+  const options = given ?? {};
   if (problems.length > 0) throw invalidConfig("redis", problems);
   if (typeof source === "string") return fromUrl(source, options);
   const clients = (Array.isArray(source) ? source : [source]) as readonly RedisClient[];

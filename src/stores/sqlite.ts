@@ -41,7 +41,7 @@ export function sqlite(
   if (typeof source === "object") return fromDatabase(source);
   if (source !== undefined && typeof source !== "string") throw noSource();
   const asked = source?.toLowerCase().startsWith("sqlite:") === true ? parseUrl(source) : { path: source ?? "" };
-  const binding = options.binding ?? ("binding" in asked ? asked.binding : undefined);
+  const binding = options?.binding ?? ("binding" in asked ? asked.binding : undefined);
   checkBinding(binding);
   const flaw = flawOf(asked.path);
   if (flaw !== undefined) throw invalidConfig("sqlite", [`${show(asked.path)} is not the path of a file: ${flaw}`]);

@@ -59,9 +59,10 @@ export function zookeeper(
   const problems = problemsOfKeys(options, SETTINGS);
   for (const [key, value] of Object.entries(options ?? {})) {
     if (value === undefined) continue;
-    if (said.has(key) && said.get(key) !== `${value}`)
+    const text = typeof value === "object" ? show(value) : String(value);
+    if (said.has(key) && said.get(key) !== text)
       problems.push(`${key} is ${show(value)} as an option, and another in the URL`);
-    said.set(key, `${value}`);
+    said.set(key, text);
   }
   const tickMs = Number(said.get("tickMs") ?? DEFAULT_TICK_MS);
   const shape = said.get("shape") ?? "line";

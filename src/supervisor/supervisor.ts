@@ -8,6 +8,7 @@
 // which processes escape a cell.
 import type { Clock, Reading } from "../base/clock.ts";
 import { ConclaveError } from "../base/errors.ts";
+import { requireOptions } from "../base/option-keys.ts";
 import { callUser } from "../election/callbacks.ts";
 import { createCandidate } from "../election/candidate.ts";
 import { nodeClock } from "../election/clock.ts";
@@ -91,6 +92,13 @@ export class Supervisor {
 
   /** Throws CONFIG_INVALID or STORE_UNSUPPORTED. Nothing is started yet. */
   constructor(options: SupervisorOptions) {
+    requireOptions("Supervisor", options, {
+      election: "string",
+      store: "store",
+      ttlMs: "number",
+      command: "object",
+      tell: "function",
+    });
     this.#options = options;
     if (options.pass !== undefined && !keepsMemos(options.store)) throw cannotKeepMemos(options.store);
     this.#drainMs = options.drainMs ?? Math.floor(options.ttlMs / 5);

@@ -142,7 +142,8 @@ export const RENEWAL_BOUNDS: readonly number[] = [
 const BUCKETS: readonly number[] = [...RENEWAL_BOUNDS, Infinity];
 
 /** Counts the events of one candidate: give `record` to `onEvent` or `subscribe`, and serve `text()`. */
-export function createMetrics({ nowMs = () => performance.now() }: MetricsOptions = {}): Metrics {
+export function createMetrics(options?: MetricsOptions): Metrics {
+  const { nowMs = () => performance.now() } = options ?? {};
   const book = new MetricSamples(nowMs);
   const record = countingOnly((event) => book.record(event));
   const countRefusals = (): (() => void) => {

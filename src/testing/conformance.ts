@@ -54,21 +54,23 @@ const CASES: readonly Case[] = [
 ];
 
 /** Returns the cases for the store that `open` opens; each run opens one. Names and nonces are new in every run, so that a store may be used again. */
-export function storeConformance(
-  open: () => Promise<Store>,
-  options: ConformanceOptions = {},
-): readonly ConformanceCase[] {
-  const skipped = new Set((options.skip ?? []).map(checkSkip));
+export function storeConformance(open: () => Promise<Store>, options?: ConformanceOptions): readonly ConformanceCase[] {
+  if (typeof open !== "function") throw new TypeError("storeConformance: pass a function that opens the store");
+  const skip = options?.skip ?? [];
+  if (!Array.isArray(skip)) throw new TypeError("storeConformance: skip is a list of { name, reason }");
+  const skipped = new Set((skip as NonNullable<ConformanceOptions["skip"]>).map(checkSkip));
   return CASES.filter(({ name }) => !skipped.has(name)).map(({ name, run }) => ({
     name,
     run: () => runCase(open, run),
   }));
 }
 
-function checkSkip({ name, reason }: { readonly name: string; readonly reason: string }): string {
+function checkSkip(skipped: { readonly name: string; readonly reason: string }): string {
+  const { name, reason } = Object(skipped) as typeof skipped;
   if (!CASES.some((known) => known.name === name))
     throw new TypeError(`storeConformance: there is no case ${JSON.stringify(name)} to skip`);
-  if (reason.trim() === "") throw new TypeError(`storeConformance: say why ${JSON.stringify(name)} is skipped`);
+  if (typeof reason !== "string" || reason.trim() === "")
+    throw new TypeError(`storeConformance: say why ${JSON.stringify(name)} is skipped`);
   return name;
 }
 

@@ -1,5 +1,6 @@
 // A term for unit tests: held until `lose()`; no store, no timers, no deadline. For code that is given a term and must stop when it is lost.
-import { type LossReason, TermLostError } from "../base/errors.ts";
+import { invalidConfig, type LossReason, TermLostError } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 import { banKey, banValue } from "../election/bans.ts";
 import { checkKey, checkUnreserved } from "../election/memo.ts";
 import type { TransferAnswer } from "../election/face.ts";
@@ -27,12 +28,14 @@ export interface FakeTerm extends Term {
 const REMAINING_MS = 15_000;
 
 /** Makes a term that the test controls, for code that is given one. */
-export function fakeTerm({ token = 1n, election = "fake" }: FakeTermOptions = {}): FakeTerm {
+export function fakeTerm(options?: FakeTermOptions): FakeTerm {
+  const { token = 1n, election = "fake" } = options ?? {};
   return new HeldUntilLost(election, fakeToken(token));
 }
 
 /** Equal values make equal tokens; the domain is "fake". */
 export function fakeToken(value: bigint): FencingToken {
+  if (typeof value !== "bigint") throw invalidConfig("fakeToken", [`${show(value)} is not a bigint: write 1n`]);
   return makeToken({ domain: "fake", value, bid: `fake.${value}` });
 }
 
@@ -90,6 +93,7 @@ class HeldUntilLost implements FakeTerm {
   }
 
   async memo(key: string, value: string): Promise<void> {
+    checkKey(key, "fakeTerm");
     checkUnreserved(key, "fakeTerm");
     await this.anyMemo(key, value);
   }

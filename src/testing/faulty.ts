@@ -3,6 +3,9 @@
 //
 // A caller that aborts is answered `unknown` at once, whatever happens to its request.
 import type { Clock } from "../base/clock.ts";
+import { invalidConfig } from "../base/errors.ts";
+import { requireOptions } from "../base/option-keys.ts";
+import { show } from "../base/show.ts";
 import { type Refused, type Unknown, unknown } from "../base/outcome.ts";
 import type {
   Claim,
@@ -52,7 +55,11 @@ export interface FaultyStore<F extends Fencing> extends Store<F>, Partial<WithCl
 }
 
 /** Returns `store` with faults in front of it. Without any it behaves as the store does. */
-export function faulty<F extends Fencing>(store: Store<F>, plan: FaultPlan = {}): FaultyStore<F> {
+export function faulty<F extends Fencing>(store: Store<F>, given?: FaultPlan): FaultyStore<F> {
+  requireOptions("faulty", { store }, { store: "store" });
+  const plan = given ?? {};
+  if (plan.next !== undefined && !Array.isArray(plan.next))
+    throw invalidConfig("faulty", [`next ${show(plan.next)} is not a list of faults`]);
   const clock = plan.clock ?? hostClockOf(store);
   const front = new Front(store, plan, clock ?? processClock);
   const { askToLeave, invite, showNext, showNodeless } = store as Partial<

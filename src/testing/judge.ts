@@ -6,6 +6,8 @@
 // The stamp is the clock that all of them share (`process.hrtime`, one host), read BEFORE `term.isHeld()` said yes: so the term was held at that instant. A line is written with one append, so that lines
 // do not mix. A process that was killed has no `end`: its last line counts.
 // A term counts as held between two of its lines, and as not held after the last one.
+import { invalidConfig } from "../base/errors.ts";
+import { show } from "../base/show.ts";
 
 /** The findings of `judgeLog` in a log. */
 export interface LogVerdict {
@@ -35,6 +37,7 @@ export function judgeLog(log: string): LogVerdict {
 
 /** Returns the terms in the order of their beginning, and the lines that cannot be read. */
 export function readTerms(log: string): { readonly terms: readonly TermSpan[]; readonly unread: readonly string[] } {
+  if (typeof log !== "string") throw invalidConfig("judgeLog", [`the log ${show(log)} is not a text`]);
   const spans = new Map<string, OpenSpan>();
   const unread: string[] = [];
   for (const line of log.split("\n").filter((text) => text !== "")) if (!readLine(line, spans)) unread.push(line);

@@ -120,6 +120,10 @@ export class Running {
     this.#child.stdout?.destroy();
   }
 
+  closeStderr(): void {
+    this.#child.stderr?.destroy();
+  }
+
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.ended;

@@ -45,6 +45,11 @@ describe("a drill", () => {
     expect(folders().length).toBe(before - 1);
   });
 
+  it("refuses a ttl that the store cannot grant before it starts a process", async () => {
+    const { code, stderr } = await cli.run(["drill", "--store", "zookeeper://127.0.0.1:1", "--ttl", "500ms"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--ttl 500ms is too short for zookeeper")]);
+  });
+
   it("says what it does not understand", async () => {
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
       [["--store", "memory:"], /several processes can open/],

@@ -1,5 +1,6 @@
 // `conclave failover`, as far as it refuses: what it does is in test/failover.
 import { chmodSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { afterAll, describe, expect, it } from "vitest";
 import { CommandLine } from "./command.ts";
 
@@ -20,6 +21,14 @@ function config(settings: object, mode = 0o600): string {
   writeFileSync(file, JSON.stringify({ ...GOOD, ...settings }));
   chmodSync(file, mode);
   return file;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 const run = (...args: readonly string[]): ReturnType<CommandLine["run"]> => cli.run(["failover", ...args]);
@@ -170,6 +179,23 @@ describe("conclave failover", () => {
     expect(JSON.parse((await get("/status"))[1])).toMatchObject({ servers: { a: { is: "unknown" } } });
     monitor.signal("SIGTERM");
     expect((await monitor.ended).code).toBe(0);
+  });
+
+  it.each([
+    ["monitor", ["--as", "m1", "--unfenced"], []],
+    ["guard", ["--server", "a", "--without-cgroup", "--ignore-unit", "redis.service"], ["--", "sleep", "60"]],
+  ])("goes on as a %s when the reader of its stderr has gone", PATIENT, async (verb, flags, command) => {
+    const port = await freePort();
+    const ours = ["--ignore-unit", "redis-server.service"];
+    const file = config({ guards: true });
+    const all = [verb, "--config", file, ...flags, ...(verb === "guard" ? ours : []), "--http", `${port}`, ...command];
+    const running = await cli.start(["failover", ...all]);
+    running.closeStderr();
+    const isUp = async (): Promise<boolean> =>
+      (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined))?.ok === true;
+    await expect.poll(isUp, { timeout: 20_000 }).toBe(true);
+    running.signal("SIGTERM");
+    expect((await running.ended).code).toBe(0);
   });
 
   it("refuses a guard beside a unit that starts the service by itself", PATIENT, async () => {

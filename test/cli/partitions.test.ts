@@ -120,6 +120,12 @@ describe("conclave partitions demo", () => {
     expect(stdout).toBe("");
   });
 
+  it("with a ttl that the store cannot grant, it says so before it starts a process", async () => {
+    const args = ["partitions", "demo", "--store", "zookeeper://127.0.0.1:1", "--ttl", "1s"];
+    const { code, stderr } = await cli.run(args, { TMPDIR: cli.folder });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--ttl 1000ms is too short for zookeeper")]);
+  });
+
   it("interrupted, it exits with 130", { timeout: 60_000 }, async () => {
     const demo = await cli.start(["partitions", "demo", "--partitions", "5"], { TMPDIR: cli.folder });
     await expect.poll(() => demo.stdout, { timeout: 30_000 }).toMatch(/at rest after/);

@@ -44,6 +44,17 @@ describe("etcdFence", () => {
     expect([await two.read(`a-${resource}`), await two.read(`b-${resource}`)]).toEqual(["1", "2"]);
   });
 
+  it("refuses what etcd would refuse, and says that nothing was written", async () => {
+    const put = { put: `twice-${resource}`, value: "x" };
+    const remove = { delete: `twice-${resource}` };
+    for (const writes of [[put, put], [put, remove], [{ put: "", value: "x" }], [{ delete: "" }]])
+      await expect(one.write(resource, by(1), writes)).rejects.toMatchObject({
+        code: "CONFIG_INVALID",
+        message: expect.stringMatching(/Nothing was written/) as unknown,
+      });
+    await one.write(resource, by(1), [remove, remove]);
+  });
+
   it("raise gives what a transaction of any client compares, and a newer token makes it fail", async () => {
     const { key, modRevision } = await one.raise(resource, by(1));
     expect(await one.raise(resource, by(1))).toEqual({ key, modRevision });

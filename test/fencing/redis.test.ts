@@ -1,5 +1,6 @@
 // redisFence on a real Redis, with two handles as two processes would have them; and in a cluster.
 import { Cluster, Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis5";
 import { createClient } from "redis";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -7,6 +8,7 @@ import { type RedisFence, redisFence } from "conclave/fencing/redis";
 import * as server from "../../scripts/servers/redis.mjs";
 import { byHand } from "../stores/redis/stage.ts";
 import { useServers } from "../support/servers.ts";
+import { Wire } from "../support/wire.ts";
 import { anyToken, by, codeOf, findDisorder } from "./tokens.ts";
 
 const servers = useServers(server);
@@ -155,6 +157,178 @@ describe("redisFence", () => {
     expect(await io.ping()).toBe("PONG");
     io.disconnect();
     node.destroy();
+  });
+});
+
+describe.each([
+  ["ioredis 6", Redis],
+  ["ioredis 5", Redis5 as unknown as typeof Redis],
+])("a client of %s that sends a command again when its connection broke before the answer", (_, Client) => {
+  let wire: Wire;
+  let io: Redis;
+  let fence: RedisFence;
+  beforeEach(async () => {
+    wire = await Wire.to(url());
+    io = new Client(wire.url);
+    io.on("error", () => {});
+    fence = redisFence(io);
+  });
+  afterEach(() => {
+    io.disconnect();
+    wire.end();
+  });
+
+  const count = (): { command: string; key: string }[] => [{ command: "INCR", key: `count-${resource}` }];
+  const counted = (): Promise<unknown> => byHand(url(), "GET", `count-${resource}`);
+
+  it("has carried out a write once, and is told that the answer is lost", async () => {
+    await fence.raise(resource, by(1));
+    expect(await fence.write(resource, by(1), count())).toEqual([1]);
+    wire.loseAnswer(`count-${resource}`);
+    await expect(fence.write(resource, by(1), count())).rejects.toMatchObject({
+      code: "STORE_TIMEOUT",
+      message: expect.stringMatching(/carried out before.*read before you write again/) as unknown,
+    });
+    expect(await counted()).toBe("2");
+    expect(await fence.write(resource, by(1), count())).toEqual([3]);
+  });
+
+  it("has carried out the first write of a term once, too: it installs the token in the same step", async () => {
+    wire.loseAnswer(`count-${resource}`);
+    expect(await codeOf(fence.write(resource, by(1), count()))).toBe("STORE_TIMEOUT");
+    expect(await counted()).toBe("1");
+    wire.loseAnswer(`count-${resource}`);
+    expect(await codeOf(fence.write(resource, by(2), count()))).toBe("STORE_TIMEOUT");
+    expect(await counted()).toBe("2");
+    expect(await fence.write(resource, by(2), count())).toEqual([3]);
+  });
+
+  it("has carried out each of many writes once, also those of other handles", async () => {
+    await fence.raise(resource, by(1));
+    const another = redisFence(io);
+    wire.loseAnswer(`count-${resource}`);
+    const codes = await Promise.all(
+      Array.from({ length: 100 }, (_each, index) =>
+        codeOf((index % 3 === 0 ? another : fence).write(resource, by(1), count())),
+      ),
+    );
+    expect(await counted()).toBe("100");
+    expect(codes).toContain("STORE_TIMEOUT");
+    expect(await codeOf(fence.write(resource, by(1), count()))).toBe("admitted");
+  });
+});
+
+describe("a client that has several connections", () => {
+  it("carries out a write that arrives after a later one, and a copy of it no more", async () => {
+    const io = new Redis(url());
+    const late: (() => Promise<unknown>)[] = [];
+    let keepsBack = false;
+    const client = {
+      status: "ready",
+      duplicate: () => io.duplicate(),
+      eval: (text: string, keys: number, ...words: string[]) => io.eval(text, keys, ...words),
+      evalsha: (sha: string, keys: number, ...words: string[]) => {
+        const send = (): Promise<unknown> => io.evalsha(sha, keys, ...words);
+        if (!keepsBack) return send();
+        return new Promise((resolve) => late.push(() => send().finally(() => resolve(send()))));
+      },
+    };
+    const fence = redisFence(client);
+    await fence.write(resource, by(1), set("first"));
+    keepsBack = true;
+    const codes = ["second", "third"].map((value) =>
+      codeOf(fence.write(resource, by(1), [{ command: "RPUSH", key: `list-${resource}`, args: [value] }])),
+    );
+    keepsBack = false;
+    await fence.write(resource, by(1), [{ command: "RPUSH", key: `list-${resource}`, args: ["fourth"] }]);
+    for (const send of late.toReversed()) await send().catch(() => {});
+    expect(await Promise.all(codes)).toEqual(["STORE_TIMEOUT", "STORE_TIMEOUT"]);
+    expect(await byHand(url(), "LRANGE", `list-${resource}`, "0", "-1")).toEqual(["fourth", "third", "second"]);
+    await fence.write(resource, by(1), set("last"));
+    const [numbers] = ((await byHand(url(), "HVALS", `conclave-fence:${resource}\0numbers`)) as string[]).slice(1);
+    expect(numbers, "nothing is remembered of what is settled").toBe("5");
+    io.disconnect();
+  });
+
+  it("needs the rights that it names, and no more", async () => {
+    await byHand(url(), "ACL", "SETUSER", "writer", "reset", "on", ">secret", "~data-*", "+rpush");
+    const withUser = new URL(url());
+    [withUser.username, withUser.password] = ["writer", "secret"];
+    const fence = redisFence(withUser.href);
+    const push = [{ command: "RPUSH", key: `data-${resource}`, args: ["x"] }];
+    const refused: unknown = await fence.write(resource, by(1), push).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "STORE_DENIED" });
+    const [, rights = ""] = /ACL SETUSER NAME (.*?), and/.exec((refused as Error).message) ?? [];
+    await byHand(url(), "ACL", "SETUSER", "writer", ...rights.split(" "));
+    expect(await fence.write(resource, by(1), push)).toEqual([1]);
+    expect(await fence.write(resource, by(2), push)).toEqual([2]);
+    await fence.close();
+  });
+});
+
+describe("a write that is refused", () => {
+  it.each([
+    [{ command: "NOPE", key: "k" }, "CONFIG_INVALID"],
+    [{ command: "SET", key: "k" }, "CONFIG_INVALID"],
+    [{ command: "BLPOP", key: "k", args: ["0"] }, "CONFIG_INVALID"],
+    [{ command: "SET", key: "k", args: ["x", "WHEN"] }, "CONFIG_INVALID"],
+  ])("says what is wrong with %j", async (write, code) => {
+    await expect(one.write(resource, by(1), [write])).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(/Nothing was written/) as unknown,
+    });
+  });
+
+  it("for a right that is missing says so, also where only a script misses it", async () => {
+    const readOnly = ["~*", "+eval", "+evalsha", "+get", "+hmget"];
+    await byHand(url(), "ACL", "SETUSER", "reader", "reset", "on", ">secret", ...readOnly);
+    await byHand(url(), "ACL", "SETUSER", "setter", "reset", "on", ">secret", ...readOnly, "+set", "+hset", "+del");
+    const codes = ["reader", "setter"].map(async (name) => {
+      const at = new URL(url());
+      [at.username, at.password] = [name, "secret"];
+      const fence = redisFence(at.href);
+      const code = await codeOf(fence.write(resource, by(1), [{ command: "INCR", key: `count-${resource}` }]));
+      await fence.close();
+      return code;
+    });
+    expect(await Promise.all(codes)).toEqual(["STORE_DENIED", "STORE_DENIED"]);
+  });
+
+  it("by a full server, a replica, or a server that is away, does not promise another try", async () => {
+    const refusal = async (fence: RedisFence): Promise<{ code: string; message: string }> =>
+      (await fence.write(resource, by(1), set("x")).catch((error: unknown) => error)) as never;
+    await byHand(url(), "CONFIG", "SET", "maxmemory", "1mb");
+    const full = await refusal(one);
+    await byHand(url(), "CONFIG", "SET", "maxmemory", "0");
+    await byHand(url(), "REPLICAOF", "127.0.0.1", "1");
+    const replica = await refusal(one);
+    await byHand(url(), "REPLICAOF", "NO", "ONE");
+    const away = await refusal(redisFence("redis://127.0.0.1:1"));
+    expect([full.code, replica.code, away.code]).toEqual(["STORE_FULL", "STORE_UNREACHABLE", "STORE_UNREACHABLE"]);
+    for (const { message } of [full, replica, away]) expect(message).toMatch(/Nothing was written\.$/);
+  });
+
+  it("because something else stands under its own keys names that key", async () => {
+    await byHand(url(), "LPUSH", `conclave-fence:${resource}`, "x");
+    await expect(one.write(resource, by(1), set("x"))).rejects.toMatchObject({
+      code: "STORE_FOREIGN_DATA",
+      message: expect.stringContaining(`conclave-fence:${resource} `) as unknown,
+    });
+  });
+
+  it("by a client that sends nothing else while it is subscribed, or that keeps nothing for later", async () => {
+    const [subscribed, unconnected] = [
+      new Redis5(url()),
+      new Redis5(url(), { lazyConnect: true, enableOfflineQueue: false }),
+    ];
+    unconnected.on("error", () => {});
+    await subscribed.subscribe("x");
+    const refused = [subscribed, unconnected].map((client) =>
+      codeOf(redisFence(client as unknown as Redis).write(resource, by(1), set("x"))),
+    );
+    expect(await Promise.all(refused)).toEqual(["STORE_UNREACHABLE", "STORE_UNREACHABLE"]);
+    subscribed.disconnect();
+    unconnected.disconnect();
   });
 });
 

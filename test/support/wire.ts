@@ -8,6 +8,8 @@ interface Pair {
   isDead: boolean;
   /** Bytes on their way to the server that are kept back. */
   kept: Buffer | undefined;
+  /** The next answer of the server is lost, and the connection with it. */
+  losesAnswer: boolean;
 }
 
 export class Wire {
@@ -17,6 +19,7 @@ export class Wire {
   readonly #pairs = new Set<Pair>();
   #isCut = false;
   #keep: string | undefined;
+  #lose: string | undefined;
   #target: URL;
   /** How many connections there have been. */
   opened = 0;
@@ -68,6 +71,11 @@ export class Wire {
     this.#keep = text;
   }
 
+  /** The next request with `text` in it reaches the server, and its answer is lost: the connection breaks when it comes. New connections work. */
+  loseAnswer(text: string): void {
+    this.#lose = text;
+  }
+
   /** Whether something is kept back. */
   get hasKept(): boolean {
     return [...this.#pairs].some(({ kept }) => kept !== undefined);
@@ -90,10 +98,13 @@ export class Wire {
     this.opened++;
     const far = connect({ host: this.#target.hostname, port: Number(this.#target.port), noDelay: true });
     near.setNoDelay(true);
-    const pair: Pair = { near, far, isDead: this.#isCut, kept: undefined };
+    const pair: Pair = { near, far, isDead: this.#isCut, kept: undefined, losesAnswer: false };
     this.#pairs.add(pair);
     near.on("data", (bytes: Buffer) => this.#toServer(pair, bytes));
-    far.on("data", (bytes: Buffer) => void (pair.isDead || near.write(bytes)));
+    far.on("data", (bytes: Buffer) => {
+      if (pair.losesAnswer) near.destroy();
+      else if (!pair.isDead) near.write(bytes);
+    });
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -108,6 +119,10 @@ export class Wire {
 
   #toServer(pair: Pair, bytes: Buffer): void {
     if (pair.isDead) return;
+    if (this.#lose !== undefined && bytes.includes(this.#lose)) {
+      this.#lose = undefined;
+      pair.losesAnswer = true;
+    }
     const at = this.#keep === undefined ? -1 : bytes.indexOf(this.#keep);
     if (at < 0) return void pair.far.write(bytes);
     this.#keep = undefined;

@@ -1,6 +1,6 @@
 // `conclave failover guard --server S -- command…`: the guard beside one server.
 import { enabledUnits, Guard, type GuardEvent, serveGuard, strangerAt, USUAL_UNITS } from "../../failover/index.ts";
-import { findCommand } from "../../supervisor/index.ts";
+import { findCommand, shareStderr } from "../../supervisor/index.ts";
 import { levelOf } from "../../telemetry/index.ts";
 import { INTERRUPTED, NO, UsageError, YES } from "../command.ts";
 import { readFlags } from "../flags.ts";
@@ -17,6 +17,8 @@ const OPTIONS = {
 } as const;
 
 export async function guard(args: readonly string[]): Promise<number> {
+  // A reader of stderr that is stopped must not stop this process, and one that has gone must not end it: the service would end with it.
+  shareStderr();
   const at = args.indexOf("--");
   const command = at < 0 ? [] : args.slice(at + 1);
   const { values } = readFlags({

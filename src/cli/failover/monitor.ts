@@ -7,6 +7,7 @@ import {
   serveMonitor,
   switchMessages,
 } from "../../failover/index.ts";
+import { shareStderr } from "../../supervisor/index.ts";
 import { levelOf } from "../../telemetry/index.ts";
 import { INTERRUPTED, UsageError, YES } from "../command.ts";
 import { readCount, readFlags } from "../flags.ts";
@@ -25,6 +26,8 @@ const OPTIONS = {
 } as const;
 
 export async function monitor(args: readonly string[]): Promise<number> {
+  // A reader of stderr that is stopped must not stop this process, and one that has gone must not end it.
+  shareStderr();
   const { values } = readFlags({ args: [...args], options: OPTIONS, allowPositionals: false });
   const { config, replication, store } = await setUp(values.config, values.store);
   const name = values.as;

@@ -10,7 +10,7 @@ import { groupStatus } from "../../partitions/admin.ts";
 import { requirePartitions } from "../../partitions/options.ts";
 import { INTERRUPTED, NO, UNKNOWN, UsageError, YES } from "../command.ts";
 import { readCount, readDuration } from "../flags.ts";
-import { chooseStore } from "../store.ts";
+import { chooseStore, refuseTtl } from "../store.ts";
 import { Hand } from "./crew.ts";
 import { judgePartitions, type PartitionsVerdict } from "./judge.ts";
 import { Relay, whyNoRelay } from "./relay.ts";
@@ -69,12 +69,13 @@ export async function runPartitionsDemo(flags: DemoFlags, extra: string | undefi
   const ttlMs = readDuration("--ttl", flags.ttl ?? "2s");
   if (ttlMs < TTL_LEAST_MS) throw new UsageError(`--ttl ${flags.ttl}: at least 1s`);
   const say = (line: string): void => void (flags.json || process.stdout.write(`${line}\n`));
-  if (flags.store !== undefined) await checkStore(flags.store, partitions);
+  if (flags.store !== undefined) await checkStore(flags.store, partitions, ttlMs);
   const folder = mkdtempSync(path.join(tmpdir(), "conclave-partitions-"));
   const store = flags.store ?? `sqlite:${path.join(folder, "store.db")}`;
   const play = await Play.of(program, { members, partitions, ttlMs, store, folder }, say);
   const stop = (): void => play.interrupt();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, stop);
+  process.stdout.on("error", stop); // nobody reads any more what it shows
   try {
     await play.perform();
   } catch (error) {
@@ -87,12 +88,13 @@ export async function runPartitionsDemo(flags: DemoFlags, extra: string | undefi
 }
 
 /** What cannot work is said before processes are started. */
-async function checkStore(url: string, partitions: number): Promise<void> {
+async function checkStore(url: string, partitions: number, ttlMs: number): Promise<void> {
   const store = await chooseStore(url);
   const call = { signal: AbortSignal.timeout(ANSWERS_WITHIN_MS), sentAtMs: 0 };
   try {
     if (store.guarantee.scope === "process") throw new UsageError(`--store ${url}: processes cannot share it`);
     requirePartitions(store);
+    await refuseTtl(store, ttlMs);
     await groupStatus(store, demoGroup(partitions), call).catch((error: unknown) => {
       // There are no tables yet. The first member makes them.
       if (!isConclaveError(error) || error.code !== "STORE_UNSUPPORTED") throw error;

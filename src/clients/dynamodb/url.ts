@@ -12,7 +12,8 @@ export interface TableUrl {
 }
 
 /** Checks a name by AWS's rules for the names of tables. */
-export const isTableName = (name: string): boolean => /^[A-Za-z0-9_.-]{3,255}$/.test(name);
+export const isTableName = (name: unknown): name is string =>
+  typeof name === "string" && /^[A-Za-z0-9_.-]{3,255}$/.test(name);
 
 /** Returns a sentence if something is wrong with the URL. The sentence repeats no secret. */
 export function readUrl(url: string, known: readonly string[]): TableUrl | string {

@@ -78,6 +78,18 @@ const NOT_REDIS = /begins no value of RESP|^Unknown RESP type|^Protocol error, g
 /** Nothing was ever sent. */
 function ofConnection(code: string, text: string, { place, tls }: RedisWhereabouts): Ruling {
   if (/client that was passed in/.test(text)) return ["STORE_UNREACHABLE", `${text}.`, false];
+  if (/subscriber mode/.test(text))
+    return [
+      "STORE_UNREACHABLE",
+      "the client that was passed in is subscribed to channels, and can send nothing else. Pass another, such as client.duplicate().",
+      false,
+    ];
+  if (/enableOfflineQueue|client is offline/.test(text))
+    return [
+      "STORE_UNREACHABLE",
+      `the client that was passed in is not connected, and keeps no requests for later (${text}). It is tried again.`,
+      true,
+    ];
   if (NOT_REDIS.test(text))
     return [
       "STORE_UNREACHABLE",
@@ -87,9 +99,15 @@ function ofConnection(code: string, text: string, { place, tls }: RedisWhereabou
   const isClosed = /closed|ECONNRESET|EPIPE|unexpectedly/i.test(`${code} ${text}`);
   return [
     "STORE_UNREACHABLE",
-    `${unreachedMessage(place, code, text)}${isClosed ? ` ${closedAdvice(tls)}` : ""} It is tried again.`,
+    `${unreachedMessage(place, code, text)}${isClosed ? ` ${closedAdvice(tls)}` : silentAdvice(text, tls)} It is tried again.`,
     true,
   ];
+}
+
+/** A server that waits for the words of Redis says nothing to the beginning of a TLS handshake. */
+function silentAdvice(text: string, tls: TlsOfUrl | undefined): string {
+  if (tls === undefined || tls === "none" || !text.startsWith("no answer within")) return "";
+  return " If it does not speak TLS, write redis://.";
 }
 
 /** A connection that was merely closed may have met a server that was stopping. A server that wants a certificate closes it, too, and its word of why may be lost. */
@@ -103,6 +121,11 @@ function ofServer(text: string, where: RedisWhereabouts): Ruling | undefined {
   return ofAccess(text, where) ?? ofData(text, where) ?? ofState(text, where);
 }
 
+/** Inside a script Redis 7 says it in other words than elsewhere. */
+export function isMissingRight(text: string): boolean {
+  return /NOPERM|no permissions|ACL failure|user executing the script can't/i.test(text);
+}
+
 function ofAccess(text: string, { place, grant }: RedisWhereabouts): Ruling | undefined {
   if (/WRONGPASS|invalid password|AUTH .*called without any password|invalid username-password/i.test(text))
     return ["STORE_DENIED", `${place} does not accept this user or password (${text}). Check the URL.`, false];
@@ -112,7 +135,7 @@ function ofAccess(text: string, { place, grant }: RedisWhereabouts): Ruling | un
       `${place} wants a password (${text}). Write it into the URL: redis://USER:PASSWORD@HOST.`,
       false,
     ];
-  if (/NOPERM|no permissions|ACL failure/i.test(text))
+  if (isMissingRight(text))
     return [
       "STORE_DENIED",
       `this user may not do what is needed at ${place} (${text}). Run once, as an administrator: ${grant}`,

@@ -6,6 +6,7 @@
 import { loadPeer } from "../load-peer.ts";
 import { connectedWithin } from "./patience.ts";
 import {
+  asNotSent,
   bySha,
   type ChannelEars,
   type Listening,
@@ -50,10 +51,14 @@ export class IoredisPort implements RedisPort {
     const client = this.#client;
     if (client.status === "end")
       throw new NotSent("the client that was passed in is closed. Close it after the candidate");
-    return await bySha({
-      sha: () => client.evalsha(sha, keys.length, ...keys, ...args),
-      text: () => client.eval(text, keys.length, ...keys, ...args),
-    });
+    try {
+      return await bySha({
+        sha: () => client.evalsha(sha, keys.length, ...keys, ...args),
+        text: () => client.eval(text, keys.length, ...keys, ...args),
+      });
+    } catch (error) {
+      throw asNotSent(error);
+    }
   }
 
   /** Listens on a connection of its own: a connection that listens can do nothing else. */

@@ -2,6 +2,7 @@
 import { loadPeer } from "../load-peer.ts";
 import { connectedWithin } from "./patience.ts";
 import {
+  asNotSent,
   bySha,
   type ChannelEars,
   type Listening,
@@ -45,7 +46,11 @@ export class NodeRedisPort implements RedisPort {
       throw new NotSent(
         "the client that was passed in is not open. Call await client.connect() before, and close it after the candidate",
       );
-    return await runOn(this.#client, script, keys, args);
+    try {
+      return await runOn(this.#client, script, keys, args);
+    } catch (error) {
+      throw asNotSent(error);
+    }
   }
 
   async listen(ears: ChannelEars): Promise<Listening> {

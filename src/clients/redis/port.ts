@@ -63,6 +63,17 @@ export class NotSent extends Error {
   override readonly name: string = "NotSent";
 }
 
+/** What ioredis and node-redis say when they have refused a request themselves: nothing was sent. "Connection is closed" is not among these, because a request may have been on its way. */
+const REFUSED_BY_CLIENT =
+  /^(?:Connection in subscriber mode|Stream isn't writeable and enableOfflineQueue|The client is offline)/;
+
+/** The rejection of a client that the user made. */
+export function asNotSent(error: unknown): unknown {
+  const message = (error as { readonly message?: unknown } | undefined)?.message;
+  const isNotSent = typeof message === "string" && REFUSED_BY_CLIENT.test(message);
+  return isNotSent ? new NotSent(message, { cause: error }) : error;
+}
+
 /** Runs a script by its hash, or with its text where the server does not know it, and so has not run it. */
 export function bySha(run: {
   readonly sha: () => Promise<unknown>;

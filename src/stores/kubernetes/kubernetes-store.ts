@@ -85,6 +85,8 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
   /** The uid of the namespace, as the last opening found it. */
   #uid: string | undefined;
   #version: string | undefined;
+  /** The last request got no answer of use. */
+  #isAway = false;
 
   constructor({ client, namespace, now = wallClock, silenceMs }: KubernetesStoreParts) {
     this.#client = client;
@@ -101,6 +103,12 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
     if ("nonce" in session) return await this.#with(call, (signal) => this.#open(session, signal));
     if (this.#isOver(session)) return { kind: "session-lost" };
     if (isGivenUp(call)) return unknown(call.signal.reason);
+    // A session without a hold has nothing to renew. While the server is away that must not look like an answer of the server: a candidate would be told that it works again.
+    if (holds.length === 0 && this.#isAway) {
+      const asked = await this.#with(call, async (signal) => ({ uid: await this.#desk.namespaceUid(signal) }));
+      if (!("uid" in asked)) return asked;
+      if (asked.uid !== uidIn(session.id)) return { kind: "session-lost" };
+    }
     const renewals = await Promise.all(holds.map((hold) => this.#renew(session, hold, call)));
     const failed = renewals.filter(
       (renewal): renewal is Refused | Unknown => renewal !== "lost" && !("metadata" in renewal),
@@ -275,9 +283,13 @@ export class KubernetesStore implements FencedStore, KeepsMemos, ListsNames, Pas
   async #with<A>(call: Call, ask: (signal: StopSignal) => Promise<A>): Promise<A | Refused | Unknown> {
     if (isGivenUp(call)) return unknown(call.signal.reason);
     try {
-      return await ask(stopSignalOf(call));
+      const answer = await ask(stopSignalOf(call));
+      this.#isAway = false;
+      return answer;
     } catch (error) {
-      return outcomeOf(error, this.#namespace);
+      const outcome = outcomeOf(error, this.#namespace);
+      this.#isAway = outcome.kind === "unknown" || outcome.code === "STORE_UNREACHABLE";
+      return outcome;
     }
   }
 }

@@ -105,7 +105,7 @@ function foreignChild(layout: LayoutName, parent: string, node: string): Refusal
           : "it is no candidate of any known recipe. Use another name, or move that node away.";
   return new Refusal(
     "STORE_FOREIGN_DATA",
-    `zookeeper: ${parent} has the child ${show(node)}: ${what} Nothing was written.`,
+    `zookeeper: ${parent} has the child ${show(node)}: ${what} Nothing was written there.`,
   );
 }
 

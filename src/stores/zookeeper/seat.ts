@@ -68,7 +68,7 @@ export function checkChildren(parent: string, children: readonly string[]): void
       : `it stands in a line (layout ${show(layout)}), and this store has the shape "race". Write ?layout=${layout} instead of ?shape=race, or use another name.`;
   throw new Refusal(
     "STORE_FOREIGN_DATA",
-    `zookeeper: ${parent} has the child ${show(foreign)}: ${what} Nothing was written.`,
+    `zookeeper: ${parent} has the child ${show(foreign)}: ${what} Nothing was written there.`,
   );
 }
 

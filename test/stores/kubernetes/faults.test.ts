@@ -1,7 +1,7 @@
 // What can happen to an API server and to a watch, with real candidates: after each fault one leads again without help, and no two ever did at once.
 import { afterEach, describe, expect, it } from "vitest";
 import { createCandidate, type Election } from "conclave";
-import type { FencedStore, Hint } from "conclave/stores/contract";
+import type { Call, FencedStore, Hint } from "conclave/stores/contract";
 import * as server from "../../../scripts/servers/kubernetes.mjs";
 import { nowMs, sleep } from "../../support/processes.ts";
 import { useServers } from "../../support/servers.ts";
@@ -45,6 +45,24 @@ describe("an API server that is away for three ttl", () => {
       await contest.end();
     }
   }, 90_000);
+});
+
+describe("a session that has nothing to renew", () => {
+  it("is not said to be renewed while the server is away, and costs no request while it is there", async () => {
+    const store = stage.store();
+    const session = await open(store);
+    const hold = await win(store, session, aName());
+    const [node] = servers().nodes;
+    const short = (): Call => ({ signal: AbortSignal.timeout(300), sentAtMs: 0 });
+    node?.pause();
+    expect((await store.keep(session, [hold], short())).kind).toBe("unknown");
+    expect((await store.keep(session, [], short(), { strays: false })).kind).toBe("unknown");
+    node?.resume();
+    expect((await store.keep(session, [], call(), { strays: false })).kind).toBe("kept");
+    const before = await stage.counts();
+    expect((await store.keep(session, [], call(), { strays: false })).kind).toBe("kept");
+    expect(await stage.counts()).toEqual(before);
+  });
 });
 
 describe("a watch", () => {

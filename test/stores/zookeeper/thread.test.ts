@@ -93,6 +93,16 @@ describe("a candidate with a thread", () => {
     await Promise.all([leader.made.close(), rival.made.close()]);
   });
 
+  it("has a thread that ends by itself when the candidate is closed, and is not terminated", async () => {
+    const { made } = await candidate("ending");
+    const term = await made.election("ended").campaign();
+    await term.resign();
+    const [thread] = threads;
+    const exitCode = new Promise((resolve) => thread?.once("exit", resolve));
+    await made.close();
+    expect(await exitCode, "1 is the code of a thread that was terminated").toBe(0);
+  });
+
   it("resigns when its process is asked to, and leaves nothing at the server", async () => {
     const before = await connections();
     const { made } = await candidate("leaving");
