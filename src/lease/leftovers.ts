@@ -33,8 +33,10 @@ function leftoverOf(open: Open, hold: Hold): Leftover | undefined {
  */
 const RELEASES_AT_ONCE = 64;
 
-export function mayRelease({ settings }: Machine, open: Open): boolean {
-  return open.releases < (settings.guarantee.keep === "per-hold" ? RELEASES_AT_ONCE : 1);
+/** The monotonic instant at which the next release is sent. Infinity: there is nothing to give back, or an answer has to come first. */
+export function leftoversDueAt({ settings }: Machine, open: Open): number {
+  const most = settings.guarantee.keep === "per-hold" ? RELEASES_AT_ONCE : 1;
+  return open.releases < most ? open.leftoversAt : Infinity;
 }
 
 /** Sends all leftovers that no release gives back yet, in one release. */

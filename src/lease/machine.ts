@@ -46,7 +46,7 @@ import { handleMemo } from "./memos.ts";
 import { hearWithAll, nextOver, nextRaceMove } from "./race.ts";
 import { doubtHold, rotaOf } from "./rota.ts";
 import { send } from "./report.ts";
-import { mayRelease, sendLeftovers } from "./leftovers.ts";
+import { leftoversDueAt, sendLeftovers } from "./leftovers.ts";
 import { askRenewal, openSession, sendFarewell, sendKeep } from "./session.ts";
 import type { Settings } from "./settings.ts";
 import type { Campaign, Effect, Input, Machine, Open, Pursuit, StandingStage } from "./state.ts";
@@ -124,8 +124,7 @@ export function nextWake(machine: Machine, now: Reading): number {
       ? Math.min(Math.max(next, now.mono), Math.max(now.mono, machine.openAt))
       : next;
   const renewAt = session.errand === 0 && machine.campaigns.size > 0 ? session.renewAt : Infinity;
-  const leftoversAt = mayRelease(machine, session) ? session.leftoversAt : Infinity;
-  return Math.min(next, renewAt, leftoversAt);
+  return Math.min(next, renewAt, leftoversDueAt(machine, session));
 }
 
 export { isBehindClock } from "./expiry.ts";
@@ -261,8 +260,7 @@ function act(machine: Machine, now: Reading, effects: Effect[]): void {
   if (session.kind === "none" && now.mono >= machine.openAt && needsSession(machine))
     openSession(machine, now, effects);
   renewIfDue(machine, now, effects);
-  if (session.kind === "open" && mayRelease(machine, session) && now.mono >= session.leftoversAt)
-    sendLeftovers(machine, session, effects);
+  if (session.kind === "open" && now.mono >= leftoversDueAt(machine, session)) sendLeftovers(machine, session, effects);
   resendMemos(machine, now, effects);
   actOnAgenda(machine, now, effects);
   renewIfDue(machine, now, effects); // a claim may have asked for it

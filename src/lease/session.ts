@@ -16,7 +16,7 @@ import type { Refused } from "../base/outcome.ts";
 import { retryAfterMs } from "./backoff.ts";
 import { prefixOf } from "./beats.ts";
 import { elapsedMs, isPast, remainingMs } from "./deadline.ts";
-import type { Hold, KeepWish, Kept, Met } from "./exchange.ts";
+import type { KeepWish, Kept, Met } from "./exchange.ts";
 import { type Bounds, createLifeline, extend } from "./lifeline.ts";
 import { emit, emitError, errorOf, send } from "./report.ts";
 import { paceOf, type Settings } from "./settings.ts";
