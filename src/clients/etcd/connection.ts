@@ -89,18 +89,21 @@ export class EtcdConnection {
       const settle = (error: EtcdError | undefined): void => {
         if (isSettled) return;
         isSettled = true;
-        clearTimeout(timer);
         signal.removeEventListener("abort", giveUp);
         this.#changeUnaryCalls(-1);
         if (error !== undefined) reject(error);
         else if (answer === undefined) reject(new EtcdError("other", "unknown", "an answer without a message"));
         else resolve(answer);
       };
-      // Both the message and a status that says that all went well are there. What the stream still does cannot change them, so its end is not waited for.
+      // The message and a status that says that all went well are both there. Nothing that the stream still does can change them, so the caller need not wait for its end.
       const whenWell = (): void => {
         if (answer !== undefined) settle(undefined);
       };
-      const stream = this.#begin(path, metadata, (message) => (answer ??= message), settle, whenWell);
+      const whenOver = (error: EtcdError | undefined): void => {
+        clearTimeout(timer);
+        settle(error);
+      };
+      const stream = this.#begin(path, metadata, (message) => (answer ??= message), whenOver, whenWell);
       this.#changeUnaryCalls(1);
       signal.addEventListener("abort", giveUp, { once: true });
       stream.end(frame(body));
@@ -174,7 +177,7 @@ export class EtcdConnection {
         status = { code: Number(headers["grpc-status"]), message: textOf(headers["grpc-message"]) };
     };
     stream.on("response", (headers) => read(headers));
-    // Trailers are the last that a server sends in a stream, so every message has been heard before them, unless the bytes of one could not be read.
+    // Trailers are the last that a server sends in a stream, so every message before them has been heard. A stream whose bytes could not be read was closed here; Node then tells of no trailers, and this does not rely on it.
     stream.on("trailers", (headers) => {
       read(headers);
       if (status?.code === 0 && broken === undefined) whenWell?.();

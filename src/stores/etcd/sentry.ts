@@ -36,8 +36,8 @@ export async function standSentries(post: EtcdPost, questions: readonly Question
 }
 
 /**
- * Calls `then` for each event of the key until the post ends or `then` returns "enough", or "last". After "last" the watch stays at etcd, and says nothing any more, until the post ends: a candidate that may be the
- * first asks for its place at once, and neither its own process nor etcd has anything else to do before that. What it leaves at etcd is one watch of a key that is gone.
+ * Calls `then` for each event of the key until the post ends, or `then` returns "enough" or "last". After "enough" the watch is cancelled at etcd. After "last" it stays there until the post ends, and is heard no more:
+ * a candidate that may be the first has to ask for its place at once, and a request that cancels the watch, and etcd's answer to that, would only delay it. One watch of a key that is gone is what this leaves.
  */
 function follow(
   post: EtcdPost,
@@ -49,11 +49,10 @@ function follow(
   let isOver = false;
   const hear = (events: readonly WatchEvent[]): void => {
     for (const event of events) {
-      const said = isOver ? "last" : then(event);
-      if (said === undefined) continue;
-      isOver = true;
+      if (isOver) return;
+      const said = then(event);
+      isOver = said !== undefined;
       if (said === "enough") stop();
-      return;
     }
   };
   const cancel = post.link.watches().add({ ...request, startRevision: after + 1n }, { hear, end: () => post.end() });

@@ -120,7 +120,7 @@ async function readStanding(
   claims: readonly Claim[],
   signal: StopSignal,
 ): Promise<Together> {
-  const success = claims.flatMap((claim) => joinRequest(prefix, claim).failure);
+  const success = claims.flatMap((claim) => standingReads(prefix, claim));
   const compare = guardOf(prefix, claims);
   const { header, succeeded, responses } = await link.txn({ compare, success, failure: [] }, signal);
   if (!succeeded) throw new Banned();
@@ -129,14 +129,19 @@ async function readStanding(
   return isThere ? { header, each } : await join(link, prefix, claims, signal);
 }
 
+/** The own entry, and the first of the line. */
+function standingReads(prefix: string, { name, session }: Claim): readonly Operation[] {
+  return [{ range: { key: keyOf(prefix, name, session.id) } }, firstOfLine(lineOf(prefix, name), true)];
+}
+
 function joinRequest(prefix: string, claim: Claim): TxnRequest {
   const line = lineOf(prefix, claim.name);
   const key = keyOf(prefix, claim.name, claim.session.id);
-  const first = firstOfLine(line, true);
+  const put: Operation = { put: { key, value: recordOf(claim), lease: leaseOfSession(claim.session.id) } };
   return {
     compare: [{ key, createRevision: 0n }],
-    success: [{ put: { key, value: recordOf(claim), lease: leaseOfSession(claim.session.id) } }, first],
-    failure: [{ range: { key } }, first],
+    success: [put, firstOfLine(line, true)],
+    failure: standingReads(prefix, claim),
   };
 }
 
