@@ -3,6 +3,7 @@
 // same cluster as the one before.
 //
 // Opening a connection is no request, so trying many endpoints is not trying a request twice. A request is sent once.
+import type { StopSignal } from "../stop-signal.ts";
 import { type Endpoint, nameOf } from "../url-parts.ts";
 import type { EtcdAddress } from "./address.ts";
 import { EtcdConnection } from "./connection.ts";
@@ -36,7 +37,7 @@ export class EtcdClient {
   }
 
   /** Returns a connection that is fit, or throws an EtcdError whose request was certainly not applied. */
-  async link(signal: AbortSignal): Promise<EtcdLink> {
+  async link(signal: StopSignal): Promise<EtcdLink> {
     if (this.#current?.connection.isFit === true) return this.#current;
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
     return await until(this.#opening, signal, this.address);
@@ -86,7 +87,7 @@ export class EtcdClient {
     }
   }
 
-  async #examine(link: EtcdLink, signal: AbortSignal): Promise<void> {
+  async #examine(link: EtcdLink, signal: StopSignal): Promise<void> {
     const { version, leader, header } = await statusOf(link, signal);
     if (!atLeast(version, OLDEST))
       throw new EtcdError("unsupported", "not-applied", `etcd ${version} is older than 3.4`);
@@ -106,7 +107,7 @@ export class EtcdClient {
  * Asks only for what a user without any right on keys may ask. A refused status request still says how new the member is. The rest is in the head of an answer that every user gets who may log in: the
  * remaining time of a lease that cannot exist. (The list of members is not such an answer: 3.5.28 hides it too.)
  */
-async function statusOf(link: EtcdLink, signal: AbortSignal): Promise<Status> {
+async function statusOf(link: EtcdLink, signal: StopSignal): Promise<Status> {
   try {
     return await link.status(signal);
   } catch (error) {
@@ -175,7 +176,7 @@ function allFailed(errors: readonly EtcdError[], endpoints: readonly Endpoint[])
 }
 
 /** One opening serves all callers that wait. A caller that cannot wait any longer leaves, and nothing was sent for it. */
-function until(opening: Promise<EtcdLink>, signal: AbortSignal, { endpoints }: EtcdAddress): Promise<EtcdLink> {
+function until(opening: Promise<EtcdLink>, signal: StopSignal, { endpoints }: EtcdAddress): Promise<EtcdLink> {
   return new Promise((resolve, reject) => {
     const leave = (): void =>
       reject(

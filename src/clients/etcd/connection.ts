@@ -7,6 +7,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectSecure } from "node:tls";
+import type { StopSignal } from "../stop-signal.ts";
 import { type Endpoint, nameOf, type TlsSettings } from "../url-parts.ts";
 import { EtcdError, errorOfStatus, unreadable } from "./errors.ts";
 import { EtcdFrames } from "./frames.ts";
@@ -74,25 +75,35 @@ export class EtcdConnection {
   }
 
   /** Sends one message and returns the one that comes back. It also serves for a method that streams, where one exchange is all that is wanted. */
-  unary(path: string, body: Buffer, metadata: Metadata, signal: AbortSignal): Promise<Buffer> {
+  unary(path: string, body: Buffer, metadata: Metadata, signal: StopSignal): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (!this.isFit || signal.aborted)
         return reject(new EtcdError("unreachable", "not-applied", "given up before it was sent", signal.reason));
       let answer: Buffer | undefined;
+      let isSettled = false;
       const giveUp = (): void => {
         stream.close(constants.NGHTTP2_CANCEL);
         if (signal.reason !== NOT_WANTED) this.suspect();
       };
       const timer = setTimeout(giveUp, ANSWER_WITHIN_MS);
       const settle = (error: EtcdError | undefined): void => {
-        clearTimeout(timer);
+        if (isSettled) return;
+        isSettled = true;
         signal.removeEventListener("abort", giveUp);
         this.#changeUnaryCalls(-1);
         if (error !== undefined) reject(error);
         else if (answer === undefined) reject(new EtcdError("other", "unknown", "an answer without a message"));
         else resolve(answer);
       };
-      const stream = this.#begin(path, metadata, (message) => (answer ??= message), settle);
+      // The message and a status that says that all went well are both there. Nothing that the stream still does can change them, so the caller need not wait for its end.
+      const whenWell = (): void => {
+        if (answer !== undefined) settle(undefined);
+      };
+      const whenOver = (error: EtcdError | undefined): void => {
+        clearTimeout(timer);
+        settle(error);
+      };
+      const stream = this.#begin(path, metadata, (message) => (answer ??= message), whenOver, whenWell);
       this.#changeUnaryCalls(1);
       signal.addEventListener("abort", giveUp, { once: true });
       stream.end(frame(body));
@@ -147,6 +158,7 @@ export class EtcdConnection {
     metadata: Metadata,
     hear: (message: Buffer) => void,
     whenOver: (error: EtcdError | undefined) => void,
+    whenWell?: () => void,
   ): ClientHttp2Stream {
     const stream = this.#session.request({
       ":method": "POST",
@@ -165,7 +177,11 @@ export class EtcdConnection {
         status = { code: Number(headers["grpc-status"]), message: textOf(headers["grpc-message"]) };
     };
     stream.on("response", (headers) => read(headers));
-    stream.on("trailers", (headers) => read(headers));
+    // Trailers are the last that a server sends in a stream, so every message before them has been heard. A stream whose bytes could not be read was closed here; Node then tells of no trailers, and this does not rely on it.
+    stream.on("trailers", (headers) => {
+      read(headers);
+      if (status?.code === 0 && broken === undefined) whenWell?.();
+    });
     // An error thrown here would end the process, and nothing that a server sends may do that.
     const hearChunk = (chunk: Buffer): void => {
       try {

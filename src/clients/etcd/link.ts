@@ -1,4 +1,5 @@
 // etcd's methods over one connection, which leads to one member. A caller that needs two answers of the same member takes one link and uses it for both.
+import type { StopSignal } from "../stop-signal.ts";
 import type { User } from "../url-parts.ts";
 import { type EtcdConnection, type Metadata } from "./connection.ts";
 import { EtcdError, unreadable, wantsNewToken } from "./errors.ts";
@@ -50,23 +51,23 @@ export class EtcdLink {
     this.#user = user;
   }
 
-  async range(request: RangeRequest, signal: AbortSignal): Promise<RangeResponse> {
+  async range(request: RangeRequest, signal: StopSignal): Promise<RangeResponse> {
     return await this.#call("/etcdserverpb.KV/Range", rangeRequest(request), signal, readRange);
   }
 
-  async put(request: PutRequest, signal: AbortSignal): Promise<Header> {
+  async put(request: PutRequest, signal: StopSignal): Promise<Header> {
     return await this.#call("/etcdserverpb.KV/Put", putRequest(request), signal, readHeader);
   }
 
-  async delete(request: Parameters<typeof deleteRequest>[0], signal: AbortSignal): Promise<Header> {
+  async delete(request: Parameters<typeof deleteRequest>[0], signal: StopSignal): Promise<Header> {
     return await this.#call("/etcdserverpb.KV/DeleteRange", deleteRequest(request), signal, readHeader);
   }
 
-  async txn(request: TxnRequest, signal: AbortSignal): Promise<TxnResponse> {
+  async txn(request: TxnRequest, signal: StopSignal): Promise<TxnResponse> {
     return await this.#call("/etcdserverpb.KV/Txn", txnRequest(request), signal, readTxn);
   }
 
-  async grantLease(id: bigint, ttlSeconds: number, signal: AbortSignal): Promise<ReturnType<typeof readLeaseGrant>> {
+  async grantLease(id: bigint, ttlSeconds: number, signal: StopSignal): Promise<ReturnType<typeof readLeaseGrant>> {
     return await this.#call(
       "/etcdserverpb.Lease/LeaseGrant",
       leaseGrantRequest(id, ttlSeconds),
@@ -75,31 +76,31 @@ export class EtcdLink {
     );
   }
 
-  async revokeLease(id: bigint, signal: AbortSignal): Promise<void> {
+  async revokeLease(id: bigint, signal: StopSignal): Promise<void> {
     await this.#call("/etcdserverpb.Lease/LeaseRevoke", leaseRequest(id), signal, readHeader);
   }
 
   /** This is a stream in etcd's API. Each call opens one for a single message: an answer can then only be the answer to this very request. */
-  async keepAlive(id: bigint, signal: AbortSignal): Promise<ReturnType<typeof readKeepAlive>> {
+  async keepAlive(id: bigint, signal: StopSignal): Promise<ReturnType<typeof readKeepAlive>> {
     return await this.#call("/etcdserverpb.Lease/LeaseKeepAlive", leaseRequest(id), signal, readKeepAlive);
   }
 
-  async timeToLive(id: bigint, keys: boolean, signal: AbortSignal): Promise<TimeToLive> {
+  async timeToLive(id: bigint, keys: boolean, signal: StopSignal): Promise<TimeToLive> {
     return await this.#call("/etcdserverpb.Lease/LeaseTimeToLive", timeToLiveRequest(id, keys), signal, readTimeToLive);
   }
 
-  async status(signal: AbortSignal): Promise<Status> {
+  async status(signal: StopSignal): Promise<Status> {
     return await this.#call("/etcdserverpb.Maintenance/Status", Buffer.alloc(0), signal, readStatus);
   }
 
   /** Exchanges name and password for a token, if there are any and etcd wants them. */
-  async authenticate(signal: AbortSignal): Promise<void> {
+  async authenticate(signal: StopSignal): Promise<void> {
     if (this.#user === undefined) return;
     this.#coming ??= this.#askToken(this.#user, signal).finally(() => (this.#coming = undefined));
     this.#token = await this.#coming;
   }
 
-  async #askToken({ name, password }: User, signal: AbortSignal): Promise<string | undefined> {
+  async #askToken({ name, password }: User, signal: StopSignal): Promise<string | undefined> {
     try {
       const request = authenticateRequest(name, password);
       const answer = await this.connection.unary("/etcdserverpb.Auth/Authenticate", request, LEADER_WANTED, signal);
@@ -118,11 +119,11 @@ export class EtcdLink {
     return this.#watches;
   }
 
-  async #call<A>(path: string, body: Buffer, signal: AbortSignal, read: (message: ProtobufMessage) => A): Promise<A> {
+  async #call<A>(path: string, body: Buffer, signal: StopSignal, read: (message: ProtobufMessage) => A): Promise<A> {
     return decoded(await this.#bytes(path, body, signal), read);
   }
 
-  async #bytes(path: string, body: Buffer, signal: AbortSignal): Promise<Buffer> {
+  async #bytes(path: string, body: Buffer, signal: StopSignal): Promise<Buffer> {
     try {
       return await this.connection.unary(path, body, this.#metadata(), signal);
     } catch (error) {

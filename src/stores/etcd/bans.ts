@@ -13,6 +13,7 @@
 // are decided in that step. A revocation names the id of the lease, which no other lease ever has, so it is right however late it arrives. Two machines never have keys below one
 // node at the same revision, because `recordNode` compares that too.
 import type { EtcdLink } from "../../clients/etcd/link.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import { type Compare, type KeyValue, type Operation, rangeEndOf } from "../../clients/etcd/messages.ts";
 import { bannedNode, twinNode } from "../../lease/ban-rule.ts";
 import { Banned } from "../banned.ts";
@@ -72,7 +73,7 @@ export async function throwIfBanned(
   link: EtcdLink,
   prefix: string,
   { node }: Pick<Session, "node">,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<void> {
   if (node === undefined) return;
   const { responses } = await link.txn({ compare: [], success: [readBan(prefix, node)], failure: [] }, signal);
@@ -97,7 +98,7 @@ export async function recordNode(
   prefix: string,
   node: NodeIdentity,
   lease: bigint,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<Refused | undefined> {
   const all = Buffer.from(nodeRoot(prefix, node.name));
   const own = Buffer.from(machineRoot(prefix, node));

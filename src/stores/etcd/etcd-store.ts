@@ -8,6 +8,7 @@ import { Recent } from "../../base/recent.ts";
 import type { EtcdClient } from "../../clients/etcd/client.ts";
 import { NOT_WANTED } from "../../clients/etcd/connection.ts";
 import type { EtcdLink } from "../../clients/etcd/link.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import type { Guarantee } from "../../lease/guarantee.ts";
 import type {
   Call,
@@ -40,6 +41,7 @@ import type {
   ListedNames,
   ListsNames,
 } from "../contract.ts";
+import { isGivenUp, stopSignalOf } from "../call.ts";
 import { type Mailbox, Mailboxes } from "../mailbox.ts";
 import { anyVersion, metAt } from "./guarantee.ts";
 import { listNames } from "./list.ts";
@@ -102,7 +104,7 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
   async look(questions: readonly Question[], call: Call): Promise<Looked> {
     const [only, another] = questions;
     const keys = only !== undefined && another === undefined ? `${this.#prefix}${only.name}/` : this.#prefix;
-    const ask = async (link: EtcdLink, signal: AbortSignal): Promise<Looked> => ({
+    const ask = async (link: EtcdLink, signal: StopSignal): Promise<Looked> => ({
       kind: "seen",
       seats: await lookAt(link, this.#prefix, questions, signal),
     });
@@ -110,7 +112,7 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
   }
 
   async showNext(name: Name, token: Token, call: Call): Promise<ShownNext> {
-    const ask = (link: EtcdLink, signal: AbortSignal): Promise<ShownNext> =>
+    const ask = (link: EtcdLink, signal: StopSignal): Promise<ShownNext> =>
       showNext(link, this.#prefix, name, token, signal);
     return await this.#with(call, ask, `${this.#prefix}${name}/`);
   }
@@ -120,13 +122,13 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
   }
 
   async writeMemo(write: MemoWrite, call: Call): Promise<MemoWritten> {
-    const ask = (link: EtcdLink, signal: AbortSignal): Promise<MemoWritten> =>
+    const ask = (link: EtcdLink, signal: StopSignal): Promise<MemoWritten> =>
       writeMemo(link, this.#prefix, write, signal);
     return await this.#withMemos(call, write.hold.name, ask);
   }
 
   async readMemos(name: Name, key: string | undefined, call: Call): Promise<MemosRead> {
-    const ask = (link: EtcdLink, signal: AbortSignal): Promise<MemosRead> =>
+    const ask = (link: EtcdLink, signal: StopSignal): Promise<MemosRead> =>
       readMemos(link, this.#prefix, name, key, signal);
     return await this.#withMemos(call, name, ask);
   }
@@ -151,7 +153,7 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
   async #postSentries(
     questions: readonly Question[],
     mailbox: Mailbox,
-    signal: AbortSignal,
+    signal: StopSignal,
     stops: Set<() => void>,
   ): Promise<void> {
     const link = await this.#client.link(signal);
@@ -175,20 +177,19 @@ export class EtcdStore implements FencedStore, KeepsMemos, ListsNames, ShowsNext
   #withMemos<A>(
     call: Call,
     name: Name,
-    ask: (link: EtcdLink, signal: AbortSignal) => Promise<A>,
+    ask: (link: EtcdLink, signal: StopSignal) => Promise<A>,
   ): Promise<A | Refused | Unknown> {
     return this.#with(call, ask, memoRoot(this.#prefix, name), countKey(this.#prefix, name));
   }
 
   async #with<A>(
-    { signal }: Call,
-    ask: (link: EtcdLink, signal: AbortSignal) => Promise<A>,
+    call: Call,
+    ask: (link: EtcdLink, signal: StopSignal) => Promise<A>,
     keys = this.#prefix,
     alone?: string,
   ): Promise<A | Refused | Unknown> {
-    if (signal.aborted) return unknown(signal.reason);
-    // Every request of a batch adds a listener, and Node would take many listeners for a leak.
-    setMaxListeners(0, signal);
+    if (isGivenUp(call)) return unknown(call.signal.reason);
+    const signal = stopSignalOf(call);
     try {
       return await ask(await this.#client.link(signal), signal);
     } catch (error) {

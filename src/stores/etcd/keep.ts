@@ -12,6 +12,7 @@
 import { EtcdError, isLeaseNotFound, isPermissionDenied } from "../../clients/etcd/errors.ts";
 import type { EtcdLink } from "../../clients/etcd/link.ts";
 import type { Header, KeyValue, Operation } from "../../clients/etcd/messages.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import type { Hold, KeepWish, Kept, Session, SessionSpec } from "../contract.ts";
 import { Banned } from "../banned.ts";
 import { isNodeKey, noBan, recordNode, throwIfBanned } from "./bans.ts";
@@ -27,7 +28,7 @@ export async function openLease(
   prefix: string,
   spec: SessionSpec,
   wasGranted: boolean,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<Kept> {
   const lease = leaseOfNonce(spec.nonce);
   const seconds = wasGranted
@@ -44,7 +45,7 @@ async function grantOrFind(
   link: EtcdLink,
   lease: bigint,
   ttlSeconds: number,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<number | undefined> {
   try {
     return (await link.grantLease(lease, ttlSeconds, signal)).ttlSeconds;
@@ -56,7 +57,7 @@ async function grantOrFind(
   }
 }
 
-async function grantedSeconds(link: EtcdLink, lease: bigint, signal: AbortSignal): Promise<number | undefined> {
+async function grantedSeconds(link: EtcdLink, lease: bigint, signal: StopSignal): Promise<number | undefined> {
   const found = await link.timeToLive(lease, false, signal);
   return found.ttlSeconds < 0 || found.grantedSeconds <= 0 ? undefined : found.grantedSeconds;
 }
@@ -67,7 +68,7 @@ export async function keepLease(
   session: Session,
   holds: readonly Hold[],
   wish: KeepWish,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<Kept> {
   const lease = leaseOfSession(session.id);
   const { id, candidate, ttlMs } = session;
@@ -105,7 +106,7 @@ async function findStrays(
   prefix: string,
   session: Session,
   holds: readonly Hold[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<readonly Hold[] | "session-lost"> {
   const carried = await link.timeToLive(leaseOfSession(session.id), true, signal);
   if (carried.ttlSeconds < 0) return "session-lost";
@@ -121,7 +122,7 @@ async function readConfirmed(
   session: Session,
   holds: readonly Hold[],
   renewal: Header,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<readonly Hold[]> {
   const read =
     holds.length === 0
@@ -151,7 +152,7 @@ async function findLost(
   prefix: string,
   session: Session,
   holds: readonly Hold[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<Found> {
   const keys = holds.map((hold) => keyTextOf(prefix, hold.name, session.id));
   const compare = holds.flatMap(({ token }, index) =>
@@ -180,7 +181,7 @@ function isSame(entry: KeyValue | undefined, hold: Hold): boolean {
 async function readKeys(
   link: EtcdLink,
   keys: readonly (Buffer | string)[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<{ readonly header: Header; readonly entries: readonly (KeyValue | undefined)[] }> {
   const success = keys.map((key): Operation => ({ range: { key } }));
   const { header, responses } = await link.txn({ compare: [], success, failure: [] }, signal);
@@ -193,7 +194,7 @@ function prefixKey(prefix: string): Buffer {
 }
 
 /** A session without holds is confirmed by a read of nothing. Rights are checked after the read was confirmed, so a refusal confirms it too. */
-async function readNothing(link: EtcdLink, prefix: string, session: Session, signal: AbortSignal): Promise<Header> {
+async function readNothing(link: EtcdLink, prefix: string, session: Session, signal: StopSignal): Promise<Header> {
   try {
     await throwIfBanned(link, prefix, session, signal);
     return (await link.range({ key: prefixKey(prefix), limit: 1, keysOnly: true }, signal)).header;
@@ -208,7 +209,7 @@ async function readStrays(
   link: EtcdLink,
   prefix: string,
   keys: readonly Buffer[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<readonly Hold[]> {
   const read = await inTurns(piecesOf(keys, READS_PER_TXN), (some) => readKeys(link, some, signal));
   return read
@@ -221,7 +222,7 @@ async function readStrays(
 }
 
 /** Ends the lease and everything bound to it. A lease that is already gone counts as ended. */
-export async function endLease(link: EtcdLink, session: Pick<Session, "id">, signal: AbortSignal): Promise<void> {
+export async function endLease(link: EtcdLink, session: Pick<Session, "id">, signal: StopSignal): Promise<void> {
   try {
     await link.revokeLease(leaseOfSession(session.id), signal);
   } catch (error) {

@@ -1,6 +1,7 @@
 // Lists the elections below a prefix: the name of every key that has the form of an entry. Those of Go are among them. Other data there is not listed: an entry ends
 // in the number of the lease that it is bound to. Where nobody stands nothing is left, so an election that had a leader before is not listed.
 import type { EtcdLink } from "../../clients/etcd/link.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import { rangeEndOf } from "../../clients/etcd/messages.ts";
 import type { ListedNames, Name } from "../contract.ts";
 import { nameOfKey, sessionOfLease } from "./entry.ts";
@@ -13,7 +14,7 @@ export async function listNames(
   link: EtcdLink,
   prefix: string,
   most: number,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<ListedNames> {
   const names = new Set<Name>();
   const start = prefix === "" ? ZERO : Buffer.from(prefix);

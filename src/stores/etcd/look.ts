@@ -2,6 +2,7 @@
 // others are before me, or whose keys are mixed with other data.
 import type { EtcdLink } from "../../clients/etcd/link.ts";
 import type { KeyValue, Operation, RangeResponse } from "../../clients/etcd/messages.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import type { Name, Question, Seat, ShownNext, ShownNodeless, Token } from "../contract.ts";
 import { readNodes } from "./bans.ts";
 import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
@@ -15,7 +16,7 @@ export async function lookAt(
   link: EtcdLink,
   prefix: string,
   questions: readonly Question[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<readonly Seat[]> {
   const chunks = piecesOf(questions, QUESTIONS_PER_TXN);
   const seats = await inTurns(chunks, (chunk) => lookAtChunk(link, prefix, chunk, signal));
@@ -26,7 +27,7 @@ async function lookAtChunk(
   link: EtcdLink,
   prefix: string,
   questions: readonly Question[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<readonly Seat[]> {
   const asked = questions.map((question) => {
     const line = lineOf(prefix, question.name);
@@ -91,7 +92,7 @@ export async function firstEntry(
   link: EtcdLink,
   line: Line,
   shown: KeyValue | undefined,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<KeyValue | undefined> {
   if (shown === undefined || kindOf(line, shown) === "entry") return shown;
   const range = { key: line.start, rangeEnd: line.end, order: "oldest first", keysOnly: true } as const;
@@ -108,7 +109,7 @@ export async function showNext(
   prefix: string,
   name: Name,
   token: Token,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<ShownNext> {
   const line = lineOf(prefix, name);
   const read = async (limit?: number): Promise<RangeResponse> =>
@@ -130,7 +131,7 @@ export async function showNodeless(
   link: EtcdLink,
   prefix: string,
   name: Name,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<ShownNodeless> {
   const line = lineOf(prefix, name);
   const all: Operation = { range: { key: line.start, rangeEnd: line.end, order: "oldest first" } };

@@ -10,6 +10,7 @@
 // given back or deleted, or because its lease expired, the transaction writes nothing. An entry that is made anew has another revision. An entry that was granted is the first, and
 // stays the first while it is there. The mod revision of the memo tells it from every other write of that key, because revisions of the store only grow.
 import type { EtcdLink } from "../../clients/etcd/link.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import { type Compare, type KeyValue, type Operation, rangeEndOf } from "../../clients/etcd/messages.ts";
 import type { Refused } from "../../base/outcome.ts";
 import {
@@ -43,7 +44,7 @@ export async function writeMemo(
   link: EtcdLink,
   prefix: string,
   write: MemoWrite,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<MemoWritten> {
   const { session, hold, over, ban } = write;
   const { name, token } = hold;
@@ -103,7 +104,7 @@ export async function readMemos(
   prefix: string,
   name: Name,
   key: string | undefined,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<MemosRead> {
   const root = Buffer.from(memoRoot(prefix, name));
   const range = key === undefined ? { key: root, rangeEnd: rangeEndOf(root) } : { key: memoKey(prefix, name, key) };

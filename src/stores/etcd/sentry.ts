@@ -3,6 +3,7 @@
 // a new candidate. Every watch begins right after the revision at which its key was read, so no change is missed between the two.
 import type { EtcdLink } from "../../clients/etcd/link.ts";
 import type { KeyValue, Operation, RangeRequest, WatchEvent } from "../../clients/etcd/messages.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import type { Hint, Name, Question } from "../contract.ts";
 import { domainOf, holderOf, keyOf, kindOf, type Line, lineOf, readRecord, versionOf } from "./entry.ts";
 import { firstEntry } from "./look.ts";
@@ -14,7 +15,7 @@ export interface EtcdPost {
   readonly link: EtcdLink;
   readonly prefix: string;
   /** The signal for requests. */
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** The functions that end the watches. There are many of them: one set costs less than as many listeners on one signal. */
   readonly stops: Set<() => void>;
   hint(hint: Hint): void;
@@ -34,20 +35,25 @@ export async function standSentries(post: EtcdPost, questions: readonly Question
   await inTurns(lookingOn, ({ name }) => watchFirst(post, lineOf(post.prefix, name)));
 }
 
-/** Calls `then` for each event of the key until the post ends or `then` returns "enough". */
+/**
+ * Calls `then` for each event of the key until the post ends, or `then` returns "enough" or "last". After "enough" the watch is cancelled at etcd. After "last" it stays there until the post ends, and is heard no more:
+ * a candidate that may be the first has to ask for its place at once, and a request that cancels the watch, and etcd's answer to that, would only delay it. One watch of a key that is gone is what this leaves.
+ */
 function follow(
   post: EtcdPost,
   request: { readonly key: Uint8Array; readonly rangeEnd?: Uint8Array },
   after: bigint,
-  then: (event: WatchEvent) => "enough" | undefined,
+  then: (event: WatchEvent) => "enough" | "last" | undefined,
 ): void {
   if (post.signal.aborted) return;
+  let isOver = false;
   const hear = (events: readonly WatchEvent[]): void => {
-    for (const event of events)
-      if (then(event) === "enough") {
-        stop();
-        return;
-      }
+    for (const event of events) {
+      if (isOver) return;
+      const said = then(event);
+      isOver = said !== undefined;
+      if (said === "enough") stop();
+    }
   };
   const cancel = post.link.watches().add({ ...request, startRevision: after + 1n }, { hear, end: () => post.end() });
   const stop = (): void => {
@@ -100,11 +106,16 @@ async function watchPredecessors(post: EtcdPost, standing: readonly Standing[]):
   const found = await findPredecessors(post, standing);
   standing.forEach((each, index) => {
     const { revision, before, isFirst } = found[index] ?? NOBODY;
-    if (before === undefined) return post.hint(nobodyBefore(each));
+    // The hint is made now, and not when there is no time to lose.
+    const hint = nobodyBefore(each);
+    if (before === undefined) return post.hint(hint);
     follow(post, { key: before.key }, revision, ({ type }) => {
       if (type !== "delete") return undefined;
-      if (isFirst) post.hint(nobodyBefore(each));
-      else again(post, () => watchPredecessors(post, [each]));
+      if (isFirst) {
+        post.hint(hint);
+        return "last";
+      }
+      again(post, () => watchPredecessors(post, [each]));
       return "enough";
     });
     return undefined;

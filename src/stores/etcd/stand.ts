@@ -10,6 +10,7 @@
 import { EtcdError, isLeaseNotFound } from "../../clients/etcd/errors.ts";
 import type { EtcdLink } from "../../clients/etcd/link.ts";
 import type { Compare, Header, KeyValue, Operation, TxnRequest, TxnResponse } from "../../clients/etcd/messages.ts";
+import type { StopSignal } from "../../clients/stop-signal.ts";
 import { unknown } from "../../base/outcome.ts";
 import type { Bid, Claim, Claimed, Hold, Session } from "../contract.ts";
 import { Banned } from "../banned.ts";
@@ -43,7 +44,7 @@ export async function joinAll(
   link: EtcdLink,
   prefix: string,
   claims: readonly Claim[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<readonly Claimed[]> {
   const answers = new Map<Claim, Claimed>();
   await inTurns(
@@ -60,7 +61,7 @@ async function joinTogether(
   link: EtcdLink,
   prefix: string,
   claims: readonly Claim[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<readonly Claimed[]> {
   try {
     const { header, each } = await (claims[0]?.stands === true ? readStanding : join)(link, prefix, claims, signal);
@@ -98,7 +99,7 @@ interface Together {
   readonly each: readonly (TxnBody | undefined)[];
 }
 
-function join(link: EtcdLink, prefix: string, claims: readonly Claim[], signal: AbortSignal): Promise<Together> {
+function join(link: EtcdLink, prefix: string, claims: readonly Claim[], signal: StopSignal): Promise<Together> {
   return txnTogether(
     link,
     claims.map((claim) => joinRequest(prefix, claim)),
@@ -117,9 +118,9 @@ async function readStanding(
   link: EtcdLink,
   prefix: string,
   claims: readonly Claim[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<Together> {
-  const success = claims.flatMap((claim) => joinRequest(prefix, claim).failure);
+  const success = claims.flatMap((claim) => standingReads(prefix, claim));
   const compare = guardOf(prefix, claims);
   const { header, succeeded, responses } = await link.txn({ compare, success, failure: [] }, signal);
   if (!succeeded) throw new Banned();
@@ -128,14 +129,19 @@ async function readStanding(
   return isThere ? { header, each } : await join(link, prefix, claims, signal);
 }
 
+/** The own entry, and the first of the line. */
+function standingReads(prefix: string, { name, session }: Claim): readonly Operation[] {
+  return [{ range: { key: keyOf(prefix, name, session.id) } }, firstOfLine(lineOf(prefix, name), true)];
+}
+
 function joinRequest(prefix: string, claim: Claim): TxnRequest {
   const line = lineOf(prefix, claim.name);
   const key = keyOf(prefix, claim.name, claim.session.id);
-  const first = firstOfLine(line, true);
+  const put: Operation = { put: { key, value: recordOf(claim), lease: leaseOfSession(claim.session.id) } };
   return {
     compare: [{ key, createRevision: 0n }],
-    success: [{ put: { key, value: recordOf(claim), lease: leaseOfSession(claim.session.id) } }, first],
-    failure: [{ range: { key } }, first],
+    success: [put, firstOfLine(line, true)],
+    failure: standingReads(prefix, claim),
   };
 }
 
@@ -149,7 +155,7 @@ async function readJoin(
   claim: Claim,
   header: Header,
   joined: TxnBody | undefined,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<Claimed | Behind> {
   if (joined === undefined) return NO_ANSWER;
   const { name, bid, value, session } = claim;
@@ -181,7 +187,7 @@ async function announce(
   own: KeyValue,
   value: Buffer,
   lease: bigint,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<boolean> {
   const { key, createRevision } = own;
   const success: Operation[] = [{ put: { key, value, lease } }];
@@ -193,7 +199,7 @@ async function findPlaces(
   link: EtcdLink,
   behind: readonly Behind[],
   guard: readonly Compare[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<readonly Claimed[]> {
   const before = await entriesBefore(link, behind, signal, guard);
   return await Promise.all(behind.map((place, index) => placeAmong(link, place, before[index], signal)));
@@ -203,7 +209,7 @@ async function placeAmong(
   link: EtcdLink,
   { line, key, hold, revision, confirms }: Behind,
   ahead: readonly KeyValue[] | undefined,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<Claimed> {
   if (ahead === undefined) return unknown("the entry went away while its place was looked for");
   const data = ahead.find((kv) => kindOf(line, kv) === "data");
@@ -228,7 +234,7 @@ export interface EtcdOwnEntry {
 export async function entriesBefore(
   link: EtcdLink,
   places: readonly EtcdOwnEntry[],
-  signal: AbortSignal,
+  signal: StopSignal,
   guard: readonly Compare[] = [],
 ): Promise<readonly (readonly KeyValue[] | undefined)[]> {
   const { each } = await txnTogether(
@@ -264,7 +270,7 @@ export async function leaveAll(
   prefix: string,
   session: Session,
   holds: readonly Hold[],
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<void> {
   await inTurns(piecesOf(holds, TOGETHER_MAX), async (some) => {
     const entries = some.map(({ name, bid, token }) => {
@@ -293,7 +299,7 @@ async function finishLeaving(
   link: EtcdLink,
   leaving: Leaving,
   answer: TxnBody | undefined,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<void> {
   if (leaving.createRevision !== undefined && answer?.succeeded === true) return;
   const entry = answer?.responses[0]?.kvs[0];
@@ -310,7 +316,7 @@ type TxnBody = Omit<TxnResponse, "header">;
 async function txnTogether(
   link: EtcdLink,
   requests: readonly TxnRequest[],
-  signal: AbortSignal,
+  signal: StopSignal,
   guard: readonly Compare[] = [],
 ): Promise<Together> {
   const [only] = requests;

@@ -62,6 +62,11 @@ export class ModelEtcd {
     return link as unknown as EtcdLink;
   }
 
+  /** How many watches nobody has cancelled. */
+  get watching(): number {
+    return this.#watches.size;
+  }
+
   get header(): Header {
     return { clusterId: 7n, memberId: this.memberId, revision: this.#revision, raftTerm: this.raftTerm };
   }

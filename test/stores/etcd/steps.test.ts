@@ -324,13 +324,18 @@ describe("a session", () => {
 });
 
 describe("a watch", () => {
-  async function watch(model: ModelEtcd, session: Session, bid: string): Promise<readonly Hint[]> {
+  async function watch(
+    model: ModelEtcd,
+    session: Session,
+    bid: string,
+    stops = new Set<() => void>(),
+  ): Promise<readonly Hint[]> {
     const hints: Hint[] = [];
     const post: EtcdPost = {
       link: model.link,
       prefix: PREFIX,
       signal,
-      stops: new Set(),
+      stops,
       hint: (hint) => hints.push(hint),
       end: () => {},
     };
@@ -374,5 +379,20 @@ describe("a watch", () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(hints).toMatchObject([{ seat: { place: { present: true, ahead: 0 } } }]);
+  });
+
+  it("cancels nothing while its candidate asks for its place, hears no more of the one before, and leaves nothing behind", async () => {
+    const { model, session } = stage();
+    const [a, b] = [session(1n), session(2n)];
+    for (const each of [a, b]) await joined(model, each);
+    const stops = new Set<() => void>();
+    const hints = await watch(model, b, "b2", stops);
+    model.delete("x/1");
+    expect({ hints: hints.length, watching: model.watching }).toEqual({ hints: 1, watching: 2 });
+    await joined(model, a);
+    model.delete("x/1");
+    expect(hints.length).toBe(1);
+    for (const stop of stops) stop();
+    expect(model.watching).toBe(0);
   });
 });
