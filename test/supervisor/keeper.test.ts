@@ -291,15 +291,19 @@ it("SIGTERM at its instant, SIGKILL at the next; each is said before it is done"
   ]);
 });
 
-it("a child that dies of the keeper's SIGTERM at once has run until then: the keeper looked before it sent it", PATIENT, async () => {
-  const child = sh("exec sleep 1000");
-  const keeper = await keep(child, own, { termMs: 300, killMs: FAR_MS });
-  keeper.setTime({ atMs: 300, slowKill: true });
-  expect(await happens(() => isGone(child.pid))).toBe(true);
-  const signalled = (): readonly object[] => keeper.heard.filter(({ word }) => word !== "heard");
-  await until(() => signalled().length > 0, "it says so");
-  expect(signalled()).toEqual([{ word: "terminated", child: child.pid, ran: true }]);
-});
+it(
+  "a child that dies of the keeper's SIGTERM at once has run until then: the keeper looked before it sent it",
+  PATIENT,
+  async () => {
+    const child = sh("exec sleep 1000");
+    const keeper = await keep(child, own, { termMs: 300, killMs: FAR_MS });
+    keeper.setTime({ atMs: 300, slowKill: true });
+    expect(await happens(() => isGone(child.pid))).toBe(true);
+    const signalled = (): readonly object[] => keeper.heard.filter(({ word }) => word !== "heard");
+    await until(() => signalled().length > 0, "it says so");
+    expect(signalled()).toEqual([{ word: "terminated", child: child.pid, ran: true }]);
+  },
+);
 
 it("a child that cannot be looked at when it is killed is taken for one that ran", PATIENT, async () => {
   const child = sh("exec sleep 1000");
