@@ -72,6 +72,7 @@ const QUICK = new Set([
   "test/stores/postgres/answers.test.ts",
   "test/stores/redis/majority.test.ts",
   "test/stores/zookeeper/layout.test.ts",
+  "test/supervisor/by-hand.test.ts",
   "test/supervisor/estate.test.ts",
 ]);
 /** @typedef {import("./patched-tests.mjs").TestOutcome} TestOutcome */
