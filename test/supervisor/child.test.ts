@@ -108,6 +108,16 @@ it("one that ran was ended by the signal", async () => {
   expect(await child.exited).toEqual({ signal: "SIGKILL" });
 });
 
+it("one that was told to stop, and then exits with 0, did not finish by itself", async () => {
+  const file = path.join(folder, "obedient");
+  const child = await start(`trap 'exit 0' TERM; echo up > ${file}; while :; do sleep 0.01; done`, "with a cgroup");
+  child.begin();
+  await until(() => existsSync(file), "it runs");
+  child.terminate();
+  expect(await child.exited).toEqual({ code: 0 });
+  expect(child.wasEnded).toBe(true);
+});
+
 it("a child that does not obey is killed when it is due, and not before", async () => {
   const file = path.join(folder, "stubborn");
   const child = await start(`trap '' TERM; echo up > ${file}; while :; do sleep 0.01; done`, "with a cgroup");
