@@ -65,6 +65,7 @@ const QUICK = new Set([
   "test/clients/zookeeper/errors.test.ts",
   "test/keeper/estates.test.ts",
   "test/keeper/fate.test.ts",
+  "test/stores/dynamodb/by-hand.test.ts",
   "test/stores/dynamodb/clones.test.ts",
   "test/stores/dynamodb/interleavings.test.ts",
   "test/stores/etcd/sentry.test.ts",
