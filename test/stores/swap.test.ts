@@ -176,10 +176,11 @@ describe("over compare-and-swap", () => {
     const kept = await store.keep({ nonce: "s", candidate: "a", ttlMs: 9000, beat: "b0" }, [], call);
     if (kept.kind !== "kept") throw new Error(kept.kind);
     const granted = await once(store, kept.session, "a.1" as Bid, VACANT);
-    if (granted.kind !== "granted") throw new Error(granted.kind);
+    if (granted?.kind !== "granted") throw new Error(granted?.kind);
     const holds = [granted.hold];
-    const goesOn = async (beats: readonly string[]): Promise<void> =>
-      void expect(await store.keep({ ...kept.session, beats }, holds, call)).toMatchObject({ kind: "kept", lost: [] });
+    const goesOn = async (beats: readonly string[]): Promise<void> => {
+      expect(await store.keep({ ...kept.session, beats }, holds, call)).toMatchObject({ kind: "kept", lost: [] });
+    };
     await goesOn(["b0", "b1"]);
     const overtaken = { session: { ...kept.session, beats: ["b0"] }, holds, endSession: true };
     expect((await store.release(overtaken, call)).kind).toBe("released");

@@ -26,7 +26,7 @@ interface Asked {
 function meddled(inner: DynamoClient, meddle: (asked: Asked) => Promise<void>): DynamoClient {
   return {
     send: async (command, options) => {
-      await meddle(command as unknown as Asked);
+      await meddle(command);
       return await inner.send(command, options);
     },
   };
