@@ -1,9 +1,8 @@
 // Which answers of a driver are believed: those that have the shape of an answer to the very request. A bug of a driver must lead neither to two leaders nor to a candidate that hangs.
 import { describe, expect, it } from "vitest";
-import type { Store } from "conclave/stores/contract";
+import { asBid, asVersion, type Claimed, type Store, VACANT } from "conclave/stores/contract";
 import { ManualClock } from "conclave/testing";
 import { exchange } from "../../src/election/ask.ts";
-import { asBid, asVersion, type Claimed, VACANT } from "../../src/stores/contract.ts";
 import type { Answer, Request } from "../../src/lease/state.ts";
 
 const session = { id: "s", candidate: "a", ttlMs: 1000 };
