@@ -71,6 +71,7 @@ const QUICK = new Set([
   "test/stores/etcd/sentry.test.ts",
   "test/stores/etcd/steps.test.ts",
   "test/stores/postgres/answers.test.ts",
+  "test/stores/postgres/by-hand.test.ts",
   "test/stores/redis/majority.test.ts",
   "test/stores/zookeeper/layout.test.ts",
   "test/supervisor/by-hand.test.ts",
