@@ -23,7 +23,7 @@ function stage(answer: (verb: string, asked: string) => unknown, expiry: "silenc
       const verb = name.replace("conclave.", "");
       asked.push(verb);
       const said = await answer(verb, words.join(" "));
-      return typeof said === "string" ? said : JSON.stringify(said);
+      return typeof said === "object" && said !== null ? JSON.stringify(said) : said;
     },
     doubt: () => doubts.push("doubted"),
   } as unknown as Database;
@@ -79,7 +79,7 @@ it("a call that is given up has an unknown outcome, and its connection is doubte
 });
 
 it("an answer that is none is unknown: what was asked may have been done", async () => {
-  for (const said of ["", "no JSON", 7, null]) {
+  for (const said of ["", "no JSON", "null", "7", 7, null, undefined]) {
     const { store } = stage(() => said);
     const [claimed] = await store.claim([claimOf("x")], call());
     expect(claimed?.kind, JSON.stringify(said)).toBe("unknown");
