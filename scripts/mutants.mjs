@@ -65,13 +65,16 @@ const QUICK = new Set([
   "test/clients/zookeeper/errors.test.ts",
   "test/keeper/estates.test.ts",
   "test/keeper/fate.test.ts",
+  "test/stores/dynamodb/by-hand.test.ts",
   "test/stores/dynamodb/clones.test.ts",
   "test/stores/dynamodb/interleavings.test.ts",
   "test/stores/etcd/sentry.test.ts",
   "test/stores/etcd/steps.test.ts",
   "test/stores/postgres/answers.test.ts",
+  "test/stores/postgres/by-hand.test.ts",
   "test/stores/redis/majority.test.ts",
   "test/stores/zookeeper/layout.test.ts",
+  "test/supervisor/by-hand.test.ts",
   "test/supervisor/estate.test.ts",
 ]);
 /** @typedef {import("./patched-tests.mjs").TestOutcome} TestOutcome */

@@ -87,8 +87,19 @@ function noMemos(store: Store): Refused {
   return { kind: "refused", code: code as RefusalCode, message, retryable };
 }
 
-/** A bug of a driver must lead neither to two leaders nor to a candidate that hangs. So a value that does not have the shape of an answer counts as no answer. */
+/**
+ * A bug of a driver must lead neither to two leaders nor to a candidate that hangs. So a value that does not have the shape of an answer counts as no answer, also if it
+ * is so strange that looking at it throws.
+ */
 function checked(store: Store, request: Request, answer: Answer): Answer {
+  try {
+    return recognised(store, request, answer);
+  } catch (error) {
+    return unknown(error);
+  }
+}
+
+function recognised(store: Store, request: Request, answer: Answer): Answer {
   if (answer?.kind === "claimed" && request.method === "claim" && answer.claimed?.length === request.claims.length)
     return {
       kind: "claimed",

@@ -100,6 +100,45 @@ describe("after a blocked loop", () => {
   });
 });
 
+describe("what is proven, or written, when the term has begun to end", () => {
+  it("a renewal has come too late: the caller would go on as a leader", async () => {
+    const { store, x, y } = await twoTerms();
+    const outcome = x.renew().then(
+      () => "renewed",
+      (error: { code: string }) => error.code,
+    );
+    void x.resign();
+    await store.advance(1);
+    expect(await outcome).toBe("TERM_LOST");
+    expect(y.isLeading()).toBe(true); // the session was renewed
+  });
+
+  it("so has an announcement", async () => {
+    const { store, clock, x } = await twoTerms();
+    const outcome = x.announce("here").then(
+      () => "announced",
+      (error: { code: string }) => error.code,
+    );
+    clock.freeze(toEnding(x));
+    await store.advance(1);
+    expect(await outcome).toBe("TERM_LOST");
+  });
+
+  it("a renewal that is under way does not stand for one that is asked for now", async () => {
+    const { store, x } = await twoTerms();
+    store.faults.next("keep", { answerAfterMs: 300 });
+    store.faults.next("keep", { answerAfterMs: 600 });
+    const done: string[] = [];
+    void x.renew().then(() => done.push("first"));
+    await store.advance(1);
+    void x.renew().then(() => done.push("second"));
+    await store.advance(350);
+    expect(done).toEqual(["first"]);
+    await store.advance(600);
+    expect(done).toEqual(["first", "second"]);
+  });
+});
+
 describe("a term of start() that nobody has asked for", () => {
   it("is given back after its drain, not before, if it ends without being resigned: somebody may have seen that this one leads", async () => {
     const { store, open } = stage();

@@ -1,5 +1,5 @@
 // Leaving: closing waits for work, and for nothing else. Time is in hand, so that "at once" means that no clock has to move.
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createCandidate, elect, type Term } from "conclave";
 import { fakeStore } from "conclave/testing";
 
@@ -26,6 +26,30 @@ describe("close", () => {
     expect(election.isLeading()).toBe(true);
     expect(await takes(store, election.close())).toBe(0);
     expect(await elect("x", { store, ttlMs }).leader()).toBeUndefined();
+  });
+
+  it("closes the store only after the store has said that the session is ended: otherwise others wait for its ttl", async () => {
+    const store = fakeStore();
+    const election = elect("x", { store, onEvent: silent });
+    election.start();
+    await store.advance(1);
+    const done: string[] = [];
+    const [release, close] = [store.release.bind(store), store.close.bind(store)];
+    vi.spyOn(store, "release").mockImplementation(async (will, call) => {
+      const answer = await release(will, call);
+      done.push(`${answer.kind}, and ${will.endSession ? "the session has ended" : "the session stays"}`);
+      return answer;
+    });
+    vi.spyOn(store, "close").mockImplementation(async () => {
+      done.push("closed");
+      await close();
+    });
+    for (const _ of [1, 2]) store.faults.next("release", { delayMs: 300 });
+    const closed = election.close();
+    await store.advance(1000);
+    await closed;
+    expect(done.slice(-2)).toEqual(["released, and the session has ended", "closed"]);
+    expect(await elect("x", { store }).leader()).toBeUndefined();
   });
 
   it("of a candidate that waits is immediate too, and the leader is not disturbed", async () => {

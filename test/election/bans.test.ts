@@ -56,6 +56,28 @@ describe("a ban", () => {
     expect(target.isLeading()).toBe(true);
   });
 
+  it("that is not known to stand, or that is being lifted, lets nobody end the sessions of the node", async () => {
+    const store = fakeStore();
+    const election = candidate(store, "db-2").election("ledger");
+    const winning = election.campaign();
+    await store.advance(1000);
+    const term = await winning;
+    const atOnce = (asked: Promise<void>): Promise<unknown> =>
+      Promise.race([codeOf(asked), store.advance(1).then(() => "it was sent")]);
+    store.hang();
+    const banning = term.ban("db-1", "silent");
+    expect(await atOnce(term.endSessionsOf("db-1"))).toBe("CONFIG_INVALID");
+    store.heal();
+    await store.advance(400);
+    await banning;
+    store.hang();
+    const lifting = term.lift("db-1");
+    expect(await atOnce(term.endSessionsOf("db-1"))).toBe("CONFIG_INVALID");
+    store.heal();
+    await store.advance(400);
+    await lifting;
+  });
+
   it("lets the term that wrote it end the sessions of the node, and no other term, and not after its lift", async () => {
     const store = memory();
     const held = await candidate(store, "db-1").election("other").campaign();

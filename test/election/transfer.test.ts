@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { type Candidate, createCandidate, type Term } from "conclave";
 import { memory } from "conclave/stores/memory";
 import { fakeStore, type FakeStore, ManualClock } from "conclave/testing";
+import { isNamed } from "../../src/election/transfer.ts";
 
 const TTL_MS = 10_000;
 
@@ -172,4 +173,11 @@ it("what cannot be meant is refused before anything is sent", async () => {
   await pass(store, 100);
   await over;
   await expect(term.transfer("b")).rejects.toMatchObject({ code: "TERM_LOST" });
+});
+
+it("names a candidate by its whole id: what follows may only be what its process has added", () => {
+  expect(isNamed("web", "web")).toBe(true);
+  expect(isNamed("web_0123456789abcdef-7", "web")).toBe(true);
+  for (const other of ["web_canary", "web_canary_0123456789abcdef-7", "web_0123456789abcdef-", "webs", undefined])
+    expect(isNamed(other, "web"), other).toBe(false);
 });

@@ -1,5 +1,5 @@
 // durableFence after a restart: what it remembers, and what it makes of notes that are torn or edited.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -64,14 +64,26 @@ describe("durableFence after a restart", () => {
     expect(readdirSync(folder)).toEqual(["ledger.fence.json"]);
   });
 
-  it.each(["", "{", "null", `{"domain":7,"left":[]}`, `{"domain":"d","mark":{"value":"x"},"left":[]}`])(
-    "admits nobody when its note was edited into %j",
-    async (text) => {
-      const folder = newFolder();
-      await durableFence(folder).raise("ledger", by(2));
-      writeFileSync(path.join(folder, "ledger.fence.json"), text);
-      expect(await codeOf(durableFence(folder).raise("ledger", by(3)))).toBe("STORE_FOREIGN_DATA");
-      expect(readFileSync(path.join(folder, "ledger.fence.json"), "utf8")).toBe(text);
-    },
-  );
+  it("admits nobody while its note cannot be read: what is not known is not taken for nothing", async () => {
+    const folder = newFolder();
+    symlinkSync("ledger.fence.json", path.join(folder, "ledger.fence.json")); // to itself
+    expect(await codeOf(durableFence(folder).raise("ledger", by(1)))).toBe("ELOOP");
+  });
+
+  it.each([
+    "",
+    "{",
+    "null",
+    `{"domain":7,"left":[]}`,
+    `{"domain":"d","mark":{"value":"x"},"left":[]}`,
+    `{"domain":"d","mark":{"value":""},"left":[]}`,
+    `{"domain":"d","mark":{"value":" -3"},"left":[]}`,
+    `{"domain":"d","mark":{"value":"1","bid":7},"left":[]}`,
+  ])("admits nobody when its note was edited into %j", async (text) => {
+    const folder = newFolder();
+    await durableFence(folder).raise("ledger", by(2));
+    writeFileSync(path.join(folder, "ledger.fence.json"), text);
+    expect(await codeOf(durableFence(folder).raise("ledger", by(3)))).toBe("STORE_FOREIGN_DATA");
+    expect(readFileSync(path.join(folder, "ledger.fence.json"), "utf8")).toBe(text);
+  });
 });

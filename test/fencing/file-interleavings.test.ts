@@ -1,7 +1,7 @@
 // fileFence, one step of the file system at a time: leaders and a reader are held before each call, and a seeded choice lets one of them go on. Some are
 // never let go on again (killed), and renames may land although somebody has tidied up meanwhile. What must hold then is what file.ts argues.
 import type * as FileSystem from "node:fs/promises";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -203,6 +203,67 @@ describe("fileFence, step by step", () => {
     late?.go();
     expect(await old).toBe("TOKEN_STALE");
     expect((await file.read())?.content.toString()).toBe("1");
+  });
+
+  it("a write that was overtaken before it was renamed says that it may have been taken over; one that was overtaken before that is never read", async () => {
+    for (const [at, says] of [
+      ["rename", "while it wrote"],
+      ["open", "The writer has been replaced."],
+    ] as const) {
+      const file = fileFence(path.join(folder, `overtaken-at-${at}`), "ledger");
+      await file.write("1", by(1));
+      isStepping = true;
+      const old = file.write("1 again", by(1)).then(
+        () => "acknowledged",
+        (error: Error) => error.message,
+      );
+      await until([at]);
+      const [late] = held.splice(0);
+      isStepping = false;
+      await file.raise(by(2));
+      late?.go();
+      expect(await old).toContain(says);
+    }
+  });
+
+  it("a write whose temporary file somebody has removed is not acknowledged", async () => {
+    const place = path.join(folder, "removed");
+    const file = fileFence(place, "ledger");
+    await file.write("1", by(1));
+    isStepping = true;
+    const second = file.write("1 again", by(1)).then(
+      () => "acknowledged",
+      (error: { code: string }) => error.code,
+    );
+    await until(["open"]);
+    held.shift()?.go();
+    await until(["readdir"]); // it is written, and looked at once more whether it is the newest
+    const [late] = held.splice(0);
+    isStepping = false;
+    const temporary = (await readdir(place)).filter((each) => each.includes("@tmp-"));
+    expect(temporary).toHaveLength(1);
+    await unlink(path.join(place, temporary[0] ?? ""));
+    late?.go();
+    expect(await second).toBe("STORE_FOREIGN_DATA");
+    expect((await file.read())?.content.toString()).toBe("1");
+  });
+
+  it("a write that was begun before a repair, and lands in the era before it, is not acknowledged", async () => {
+    const file = fileFence(path.join(folder, "repaired"), "ledger");
+    await file.write("5", by(5));
+    isStepping = true;
+    const old = file.write("5 again", by(5)).then(
+      () => "acknowledged",
+      (error: { code: string }) => error.code,
+    );
+    await until(["rename"]);
+    const [late] = held.splice(0);
+    isStepping = false;
+    await file.adopt({ domain: "etcd-1", from: 5n, to: 4n });
+    await file.raise(by(5)); // the same term goes on, in the new era: it has taken over what was there
+    late?.go();
+    expect(await old).not.toBe("acknowledged");
+    expect((await file.read())?.content.toString()).toBe("5");
   });
 
   /** `first` makes so many steps, `second` comes and is done, `first` goes on: once for each number of steps that it takes. */

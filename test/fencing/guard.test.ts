@@ -146,6 +146,12 @@ describe("adopt", () => {
       { from: "etcd-9", to: "etcd-2" },
       "knows tokens of etcd-1",
     ],
+    [
+      "from a domain that it has never known, although it is where it would lead",
+      known(41n),
+      { from: "etcd-9", to: "etcd-1" },
+      "knows tokens of etcd-1",
+    ],
     ["of a resource that has met no token", undefined, { from: "etcd-1", to: "etcd-2" }, "has met no token yet"],
     ["to the same domain", known(41n), { from: "etcd-1", to: "etcd-1" }, "both etcd-1"],
     ["without words", known(41n), undefined as never, "pass { from, to }"],

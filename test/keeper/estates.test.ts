@@ -22,6 +22,13 @@ it("names what was claimed and not given back, with the latest beats, and ends t
   ]);
 });
 
+it("a keeper that takes the place of another knows what was claimed before", () => {
+  const estates = new Estates();
+  const holds = [{ name: "a", bid: "a.1" }];
+  estates.enter({ word: "session", key: 1, url: "sqlite:x", quietMs: 0, life: undefined, session, holds });
+  expect(estates.all().map(willOf)).toEqual([{ session, holds, endSession: true }]);
+});
+
 it("a name that was claimed anew is not struck by the late answer to an older bid", () => {
   const estates = opened(1);
   estates.enter({ word: "claimed", key: 1, holds: [{ name: "a", bid: "2" }] });

@@ -50,6 +50,16 @@ it("a number that another process has by now is nobody of ours", async () => {
   expect(isEmpty(cellOf(id))).toBe(false);
 });
 
+it("a number in the list of those that were seen is not signalled once another process has it", async () => {
+  const { id } = await start("echo $$; exec sleep 1000");
+  const nobody = { pid: 2 ** 22 + 1, startedAt: "1" };
+  // With a cgroup the list is not looked through before the signals are sent.
+  killCell({ ...cellOf(nobody, [{ pid: id.pid, startedAt: "1" }]), cgroup: "/proc/none" });
+  expect(await happens(() => isGone(id.pid), 300)).toBe(false);
+  killCell({ ...cellOf(nobody, [id]), cgroup: "/proc/none" });
+  expect(await happens(() => isGone(id.pid))).toBe(true);
+});
+
 it("who was seen below the child is known when its parents have ended", async () => {
   const { id, said } = await start("setsid sh -c 'echo $$; exec sleep 1000' & wait");
   const [escaped = 0] = said();

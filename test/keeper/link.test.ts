@@ -126,6 +126,16 @@ it("one that dies is replaced, and the next is told everything", PATIENT, async 
   expect(words(2)[1]).toMatchObject({ word: "session", key, life: 0, session, holds: [{ name: "a", bid: "1" }] });
 });
 
+it("a keeper that is ready without a descriptor does not hold it, and no claim is sent by that", PATIENT, async () => {
+  const life = { ...lifeAt("one"), id: "another" }; // it was closed before it could be handed on
+  open(life);
+  await hears(1, "session");
+  let isHeld = false;
+  void link.holds(life).then(() => (isHeld = true));
+  isReady(1);
+  expect(await happens(() => isHeld, 300)).toBe(false);
+});
+
 it("a descriptor that was closed since, and whose number is another file's, is not handed on", PATIENT, async () => {
   const life = lifeAt("one");
   open({ ...life, id: "another" });

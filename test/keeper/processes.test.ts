@@ -1,11 +1,11 @@
 // What is said to be gone must be gone: real processes that hide from a single look.
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
-import { identify, living } from "../../src/keeper/processes.ts";
+import { identify, living, lookAt } from "../../src/keeper/processes.ts";
 import { kill, nowMs, until } from "../supervisor/stage.ts";
 
 const LOOK_FOR_MS = 4000;
@@ -52,6 +52,18 @@ it("a process whose first thread alone has ended is not gone, although the kerne
   kill(pid, "SIGKILL");
   await until(() => identify(pid) === undefined, "it is gone");
   expect(living("none").filter(({ group }) => group === pid)).toEqual([]);
+});
+
+it("a name of a program that looks like the fields behind it changes nothing of what they say", async () => {
+  const program = path.join(folder, "x) Z 1 1");
+  copyFileSync("/bin/sleep", program);
+  const pid = start([program, "1000"]);
+  await until(() => readStat(pid).includes("(x) Z 1 1)"), "it has its name");
+  const [state = "", parent = "", group = ""] = readStat(pid).split("(x) Z 1 1) ")[1]?.split(" ") ?? [];
+  expect(state).toMatch(/^[RSD]$/);
+  expect(lookAt(pid)).toMatchObject({ parent: Number(parent), group: Number(group), isZombie: false });
+  expect(lookAt(pid)?.parent).toBe(process.pid);
+  expect(identify(pid)).toBeDefined();
 });
 
 function livingWithMark(mark: string): readonly number[] {

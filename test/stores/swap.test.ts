@@ -161,6 +161,43 @@ describe("over compare-and-swap", () => {
     expect(await port.read([SEAT], call)).toMatchObject({ entries: [{ text: "{}" }] });
   });
 
+  it.each([`""`, `"0x10"`, `" 7"`, `"-1"`, "7"])("a seat whose token is %s is refused", async (token) => {
+    const port = new MemoryPort();
+    const store = new SwapStore(port, guarantee);
+    const session = await opened(store, "a");
+    const text = `{"session":"s","candidate":"c","bid":"b","token":${token},"ttlMs":1000,"value":"","vacant":true}`;
+    await port.swap(SEAT, undefined, text, call);
+    expect(await once(store, session, "a.1" as Bid, VACANT)).toMatchObject({ code: "STORE_FOREIGN_DATA" });
+  });
+
+  it("of two copies of one process the one that was overtaken gives nothing back, at whatever step it is overtaken", async () => {
+    const port = new MemoryPort();
+    const store = new SwapStore(port, guarantee);
+    const kept = await store.keep({ nonce: "s", candidate: "a", ttlMs: 9000, beat: "b0" }, [], call);
+    if (kept.kind !== "kept") throw new Error(kept.kind);
+    const granted = await once(store, kept.session, "a.1" as Bid, VACANT);
+    if (granted?.kind !== "granted") throw new Error(granted?.kind);
+    const holds = [granted.hold];
+    const goesOn = async (beats: readonly string[]): Promise<void> => {
+      expect(await store.keep({ ...kept.session, beats }, holds, call)).toMatchObject({ kind: "kept", lost: [] });
+    };
+    await goesOn(["b0", "b1"]);
+    const overtaken = { session: { ...kept.session, beats: ["b0"] }, holds, endSession: true };
+    expect((await store.release(overtaken, call)).kind).toBe("released");
+    await goesOn(["b0", "b1", "b2"]);
+    expect(await store.look([{ name: NAME }], call)).toMatchObject({ seats: [{ state: "held" }] });
+
+    // Overtaken between its look and its write: the session is not ended.
+    const swap = port.swap.bind(port);
+    port.swap = async (key, over, text, asked) => {
+      port.swap = swap;
+      await goesOn(["b1", "b2", "b3"]);
+      return await swap(key, over, text, asked);
+    };
+    await store.release({ session: { ...kept.session, beats: ["b2"] }, holds: [], endSession: true }, call);
+    await goesOn(["b2", "b3", "b4"]);
+  });
+
   it("a claim over a deleted seat that another claim has overtaken gives back what it made", async () => {
     const port = new MemoryPort();
     const store = new SwapStore(port, guarantee);

@@ -1,5 +1,6 @@
 // One child behind its gate, in this process: who counts as its own, when it is killed, and when it counts as gone. Real processes.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
@@ -106,6 +107,36 @@ it("one that ran was ended by the signal", async () => {
   child.kill();
   expect(child.wasEnded).toBe(true);
   expect(await child.exited).toEqual({ signal: "SIGKILL" });
+});
+
+it("one that was told to stop, and then exits with 0, did not finish by itself", async () => {
+  const file = path.join(folder, "obedient");
+  const child = await start(`trap 'exit 0' TERM; echo up > ${file}; while :; do sleep 0.01; done`, "with a cgroup");
+  child.begin();
+  await until(() => existsSync(file), "it runs");
+  child.terminate();
+  expect(await child.exited).toEqual({ code: 0 });
+  expect(child.wasEnded).toBe(true);
+});
+
+it("one that could not be looked at when it was told to stop is taken for one that ran", async () => {
+  const child = await start("exec sleep 1000", "without");
+  child.begin();
+  const { readFileSync: read, readdirSync: list } = fs;
+  const fail = (): never => {
+    throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+  };
+  Object.assign(fs, { readFileSync: fail, readdirSync: fail });
+  syncBuiltinESMExports();
+  try {
+    child.terminate();
+    expect(child.lives()).toEqual({ is: "occupied" });
+  } finally {
+    Object.assign(fs, { readFileSync: read, readdirSync: list });
+    syncBuiltinESMExports();
+  }
+  expect(await child.exited).toEqual({ signal: "SIGTERM" });
+  expect(child.wasEnded).toBe(true);
 });
 
 it("a child that does not obey is killed when it is due, and not before", async () => {

@@ -1,7 +1,8 @@
 // @ts-check
 // To be loaded before a program of a test (node --import): its clocks show what the file DRIVEN_CLOCK says, and it stops itself where that says so.
-//   the file: {"atMs": number, "stepMs"?: number, "stopIn"?: string, "nth"?: number}
+//   the file: {"atMs": number, "stepMs"?: number, "slowKill"?: boolean, "stopIn"?: string, "nth"?: number}
 //     stepMs  each reading is so much later than the one before: a host that is slow
+//     slowKill  a signal has had its effect when the call that sends it returns
 //     stopIn  the function that reads the clock, as a stack names it: at the nth such reading the program stops (SIGSTOP), before it sees the time
 import fs, { readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -17,7 +18,7 @@ function nowMs() {
   return atMs + stepMs * steps++;
 }
 
-/** @returns {{ atMs: number, stepMs?: number, stopIn?: string, nth?: number }} */
+/** @returns {{ atMs: number, stepMs?: number, slowKill?: boolean, stopIn?: string, nth?: number }} */
 function read() {
   try {
     const found = readFileSync(file, "utf8");
@@ -41,6 +42,15 @@ function hrtime() {
   const ms = nowMs();
   return [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)];
 }
+
+const SEEN_AFTER_MS = 300;
+const send = process.kill.bind(process);
+/** @param {number} pid @param {string | number} [signal] */
+process.kill = (pid, signal) => {
+  const isSent = send(pid, signal);
+  if (read().slowKill === true) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SEEN_AFTER_MS);
+  return isSent;
+};
 
 const nanoseconds = process.hrtime.bigint.bind(process.hrtime);
 Object.assign(process, { hrtime: Object.assign(hrtime, { bigint: nanoseconds }) });

@@ -28,6 +28,7 @@ type Unnumbered<W> = W extends unknown ? Omit<W, "number"> : never;
 interface Time {
   readonly atMs: number;
   readonly stepMs?: number;
+  readonly slowKill?: boolean;
   readonly stopIn?: string;
   readonly nth?: number;
 }
@@ -288,6 +289,45 @@ it("SIGTERM at its instant, SIGKILL at the next; each is said before it is done"
     { word: "terminated", child: child.pid, ran: true },
     { word: "killed", child: child.pid, ran: true },
   ]);
+});
+
+it(
+  "a child that dies of the keeper's SIGTERM at once has run until then: the keeper looked before it sent it",
+  PATIENT,
+  async () => {
+    const child = sh("exec sleep 1000");
+    const keeper = await keep(child, own, { termMs: 300, killMs: FAR_MS });
+    keeper.setTime({ atMs: 300, slowKill: true });
+    expect(await happens(() => isGone(child.pid))).toBe(true);
+    const signalled = (): readonly object[] => keeper.heard.filter(({ word }) => word !== "heard");
+    await until(() => signalled().length > 0, "it says so");
+    expect(signalled()).toEqual([{ word: "terminated", child: child.pid, ran: true }]);
+  },
+);
+
+it("a child that cannot be looked at when it is killed is taken for one that ran", PATIENT, async () => {
+  const child = sh("exec sleep 1000");
+  const keeper = await keep(child, own, { termMs: FAR_MS, killMs: FAR_MS });
+  keeper.setTime({ atMs: 0 });
+  await keeper.tell({ word: "extend", instants: instants(400, 400), isTold: true });
+  spawnSync("prlimit", ["--pid", String(keeper.process.pid), "--nofile=0:4096"]);
+  // The clock file cannot be read any more, so the time is told by the instants: they have come.
+  await keeper.tell({ word: "extend", instants: instants(0, 0), isTold: true });
+  expect(await happens(() => isGone(child.pid))).toBe(true);
+  await until(() => keeper.heard.some(({ word }) => word !== "heard"), "it says so");
+  expect(keeper.heard.filter(({ word }) => word !== "heard")[0]).toEqual({
+    word: "killed",
+    child: child.pid,
+    ran: true,
+  });
+});
+
+it("a host that slept is noticed soon, although no timer of the keeper has counted the sleep", PATIENT, async () => {
+  const child = sh("exec sleep 1000");
+  const keeper = await keep(child, own);
+  await keeper.hasLooked();
+  keeper.setTime({ atMs: FAR_MS }); // nothing is said to it, and its timers have run for some milliseconds only
+  expect(await happens(() => isGone(child.pid), 10_000)).toBe(true);
 });
 
 it("who comes to life in the cell after its instant is killed, too", PATIENT, async () => {

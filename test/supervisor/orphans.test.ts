@@ -1,12 +1,13 @@
 // Whom the next leader of a host takes for an orphan of an earlier term: by election and token alone.
 import { type ChildProcess, spawn } from "node:child_process";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import type { FencingToken } from "conclave";
 import { findOrphans, makeMark, marked } from "../../src/supervisor/orphans.ts";
 import { happens } from "./stage.ts";
 
 const started: ChildProcess[] = [];
 afterEach(() => {
+  vi.unstubAllEnvs();
   for (const child of started.splice(0)) child.kill("SIGKILL");
 });
 
@@ -29,6 +30,20 @@ it("marks of the same election with a smaller token, and no others", async () =>
   expect(await happens(() => found().length >= 2)).toBe(true);
   expect(new Set(found())).toEqual(new Set([earlier, inside]));
   expect(others.filter((pid) => found().includes(pid))).toEqual([]);
+});
+
+it("a child has the marks of all that its supervisor runs inside of, and is an orphan of each", async () => {
+  vi.stubEnv("CONCLAVE_MARKS", mark("outer", 4n).text);
+  const pid = start(marked(mark("inner", 7n)));
+  for (const next of [mark("outer", 5n), mark("inner", 8n)])
+    expect(await happens(() => findOrphans(next).includes(pid), 5000)).toBe(true);
+});
+
+it("a mark of an election of that name at another store is another election's: their numbers do not compare", async () => {
+  const elsewhere = { domain: `${domain}-elsewhere`, value: 9n, bid: "b" } as unknown as FencingToken;
+  const pid = start(marked(mark("x", 4n)));
+  expect(await happens(() => findOrphans(mark("x", 5n)).includes(pid), 5000)).toBe(true);
+  expect(findOrphans(makeMark("x", elsewhere))).not.toContain(pid);
 });
 
 it("without a token nobody can say which is earlier", () => {

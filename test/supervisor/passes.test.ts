@@ -56,6 +56,12 @@ describe("a key", () => {
     expect(await pass(store, SUCCESS, unable)).toMatchObject({ is: "had", entry: { state: "done" } });
   });
 
+  it("that another process has only begun is not done: what is marked after success begins again", async () => {
+    const store = fakeStore();
+    await inTerm(store, (election, term) => noteOnce(election, term, "v42", "begun", 0));
+    expect(await pass(store, SUCCESS, exits(0))).toEqual({ is: "ran", exit: { code: 0 } });
+  });
+
   it("is not begun if the term ended while the mark was written", async () => {
     const store = fakeStore();
     const election = elect("migrate", { store, ttlMs: 6000 });
@@ -110,6 +116,27 @@ describe("slots", () => {
     await store.advance(3500);
     expect(seen).toEqual(["1970-01-01T00:00:01.000Z 0", "1970-01-01T00:00:02.000Z 0", "1970-01-01T00:00:03.000Z 0"]);
     expect(errors).toEqual([expect.stringContaining("the command exited with 3")]);
+    stop.abort();
+    await store.advance(100);
+    await led;
+  });
+
+  it("do not count a command as run that was ended before it had ended by itself, whatever it exited with", async () => {
+    const store = fakeStore();
+    const election = elect("cron", { store, ttlMs: 6000 });
+    const errors: string[] = [];
+    election.subscribe((event) => event.type === "error" && errors.push(event.error.message));
+    const stop = new AbortController();
+    const led = election.lead(
+      (term) =>
+        passSlots({ kind: "slots", when: { everyMs: 1000 }, options: {} }, election, term, async () => ({
+          exit: { code: 0 },
+          isFinished: false,
+        })),
+      { signal: stop.signal },
+    );
+    await store.advance(1500);
+    expect(errors).toEqual([expect.stringContaining("was ended before it had ended by itself")]);
     stop.abort();
     await store.advance(100);
     await led;

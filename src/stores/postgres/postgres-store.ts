@@ -336,7 +336,9 @@ export class PostgresStore implements ListsNames, PassesInvitations, KeepsMemos,
   }
 
   #parse(text: unknown): AnswerRow {
-    const answer = JSON.parse(readText(text, "an answer", this.#where)) as AnswerRow;
+    // What was asked may have been done, so this is no refusal.
+    if (typeof text !== "string") throw new TypeError("postgres: the answer of a function is no text");
+    const answer = JSON.parse(text) as AnswerRow;
     if (answer["kind"] === "layout") throw otherLayout(answer["layout"], LAYOUT, this.#where);
     if (answer["kind"] === "in-transaction") throw insideTransaction();
     return answer;

@@ -78,6 +78,7 @@ describe("requests of one connection", () => {
     const first = problemOf(connection.ask(getDataRequest("/a", false), readData, given.signal));
     const second = problemOf(connection.ask(getDataRequest("/b", false), readData, behind.signal));
     given.abort();
+    expect(connection.isOpen).toBe(false);
     expect([await first, await second].map(({ outcome }) => outcome)).toEqual(["unknown", "unknown"]);
     expect(connection.isOpen).toBe(false);
     session.leave();
@@ -91,9 +92,26 @@ describe("requests of one connection", () => {
     const over = new AbortController();
     const asked = problemOf(connection.ask(getDataRequest("/a", false), readData, over.signal));
     over.abort(NOT_WANTED);
-    await asked;
+    expect((await asked).outcome).toBe("unknown"); // it was sent
     expect(connection.isOpen).toBe(true);
     answer = dataOf("late");
+    session.leave();
+  });
+
+  it("take no answer that names another request: neither side knows any more which is whose", async () => {
+    fake.answer = () => "silence";
+    const session = await client().begin(4000, soon());
+    const connection = await session.connection(soon());
+    const asked = ["/a", "/b"].map((path) =>
+      connection.ask(getDataRequest(path, false), readData, soon()).then(
+        ({ data }) => data.toString(),
+        (error: ZooKeeperError) => error.outcome,
+      ),
+    );
+    await expect.poll(() => fake.asked.length).toBe(2);
+    fake.send(framed(2, 8n, 0, dataOf("of the second")));
+    expect(await Promise.all(asked)).toEqual(["unknown", "unknown"]);
+    expect(connection.isOpen).toBe(false);
     session.leave();
   });
 
@@ -157,6 +175,29 @@ describe("a session", () => {
     expect([session.isOver, other.sessions]).toEqual([true, [session.id]]);
     session.leave();
     await other.stop();
+  });
+
+  it("is over for good when a request is told so", async () => {
+    fake.answer = () => CODE.sessionExpired;
+    const session = await client().begin(4000, soon());
+    const asked = session.ask(getDataRequest("/a", false), readData, soon());
+    expect(await problemOf(asked)).toEqual({ problem: "expired", outcome: "not-applied" });
+    expect([session.isOver, session.openConnection]).toEqual([true, undefined]);
+    fake.answer = () => dataOf("revived");
+    const later = session.ask(getDataRequest("/a", false), readData, soon());
+    expect(await problemOf(later)).toEqual({ problem: "expired", outcome: "not-applied" });
+  });
+
+  it("that is taken over elsewhere has roads of its own there, and is not taken over if another one is granted", async () => {
+    const session = await client().begin(4000, soon());
+    const { id: sessionId, password, timeoutMs } = session;
+    const there = await client().attach(sessionId, password, timeoutMs, soon());
+    expect(there?.id).toBe(sessionId);
+    if (there === undefined) return;
+    expect(there.road(await there.connection(soon()))).not.toBe(session.road(await session.connection(soon())));
+    fake.accept = () => 0x9999n;
+    expect(await client().attach(sessionId, password, timeoutMs, soon())).toBeUndefined();
+    for (const each of [session, there]) each.leave();
   });
 
   it("leaves a connection over which it is told that it has moved", async () => {

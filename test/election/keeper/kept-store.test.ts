@@ -3,7 +3,15 @@ import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeEach, expect, it, vi } from "vitest";
-import { asBid, type Call, type Claim, type Kept, type Session, type Store } from "conclave/stores/contract";
+import {
+  asBid,
+  type Call,
+  type Claim,
+  type Kept,
+  type Released,
+  type Session,
+  type Store,
+} from "conclave/stores/contract";
 import { keptStore } from "../../../src/election/kept-store.ts";
 
 const { done, link } = vi.hoisted(() => {
@@ -104,6 +112,17 @@ it("tells of a session when it is opened, of a claim before it is sent, and of w
     "over 2",
     "detach",
   ]);
+});
+
+it("what the store has not said to be given back stays with the keeper, and so does what another session gave back", async () => {
+  const answering = storeWith([opened("1")]);
+  const answers: Released[] = [{ kind: "unknown", cause: new Error("no answer") }, { kind: "released" }];
+  const { store } = keptStore({ ...answering, release: async () => answers.shift() as Released }, 0, () => {});
+  await store.keep(spec, [], call());
+  const holds = [{ name: "a", bid: asBid("1.1") }];
+  await store.release({ session: session("1"), holds, endSession: false }, call());
+  await store.release({ session: session("another"), holds, endSession: true }, call());
+  expect(done).toEqual(["begin", "open 1 - 0"]);
 });
 
 it("sends no claim before the keeper holds what rivals watch", async () => {

@@ -77,8 +77,17 @@ describe("a keep", () => {
     expect(decideKept([kept(), kept(hold), over], [hold])).toMatchObject({ lost: [hold], unsure: [] });
   });
 
+  it("shows what is left over at any of them, each bid by itself", () => {
+    const left = (bid: string): Kept => ({ ...kept(), strays: [{ name: "x", bid: asBid(bid) }] }) as Kept;
+    const decided = decideKept([left("older"), left("oldest"), left("older")], []);
+    expect(decided).toMatchObject({ strays: [{ bid: "older" }, { bid: "oldest" }] });
+  });
+
   it("is lost where a majority does not know the session, or has made it anew", () => {
     expect(decideKept([over, over, undefined], [])).toEqual(over);
+    // One server that has forgotten it decides nothing, as long as a majority may know it.
+    expect(decideKept([kept(), over, undefined], [])).toBeUndefined();
+    expect(decideKept([kept(), over, unknown], [])).toEqual(unknown);
     expect(decideKept([anew(), anew(), kept()], [])).toEqual(over);
     expect(decideKept([anew(), kept(), kept()], [])).toMatchObject({ kind: "kept" });
     expect(decideKept([kept(), unknown, unknown], [])).toEqual(unknown);
