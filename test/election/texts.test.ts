@@ -99,7 +99,9 @@ describe.each(BAD)("%s", (what, text) => {
     await expect(memoryFence().raise(text, by)).rejects.toMatchObject(invalid);
     await expect(durableFence(path.join(folder, "durable")).raise(text, by)).rejects.toMatchObject(invalid);
     expect(() => fileFence(folder, text)).toThrow(expect.objectContaining(invalid));
-    const handler = fencedHandler(memoryFence(), text, async () => new Response("done"));
+    const work = async () => new Response("done");
+    expect(() => fencedHandler(memoryFence(), text, work)).toThrow(expect.objectContaining(invalid));
+    const handler = fencedHandler(memoryFence(), () => text, work);
     const request = new Request("http://localhost/", { headers: fencingHeaders(by) });
     await expect(handler(request)).rejects.toMatchObject(invalid);
   });

@@ -168,12 +168,13 @@ describe("a client's own ways", () => {
     expect(await store.keep(opening, [], patient())).toMatchObject({ kind: "kept", session: { id: "queued" } });
   });
 
-  it("redis: what is refused because it is not connected is not taken for done", async () => {
+  it("redis: what is refused because it is not connected was certainly not sent", async () => {
     const ran = await server.start();
     closing.push(() => ran.stop());
     const client = await connected({ url: ran.urls[0] ?? "", disableOfflineQueue: true });
     await ran.nodes[0]?.kill();
-    await expect.poll(async () => (await redis(client).look([{ name: "x" }], patient())).kind).toBe("unknown");
+    const refused = { kind: "refused", code: "STORE_UNREACHABLE", retryable: true };
+    await expect.poll(() => redis(client).look([{ name: "x" }], patient())).toMatchObject(refused);
     await ran.nodes[0]?.restart();
     await expect
       .poll(async () => (await redis(client).look([{ name: "x" }], patient())).kind, { timeout: 10_000 })
