@@ -33,6 +33,8 @@ export const KUBERNETES: Guarantee<"fenced"> = {
   earlyEnds: [],
   keep: "per-hold",
   holdsPerSession: Infinity,
+  // Each name is a request of its own: claims that are sent together would wait for the slowest of them.
+  claimsPerRequest: 1,
   memos: LEASE_MEMOS,
   invites: true,
   under: {
