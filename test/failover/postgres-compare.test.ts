@@ -128,10 +128,11 @@ it("a standby with a delay follows under its plain name, which confirms nothing,
   await expect.poll(() => streaming(all.b), { timeout: 60_000 }).toEqual(["c"]);
   await set(all.b, "synchronous_standby_names", 'ANY 1 ("c/2")');
   const commit = ask(all.b, "INSERT INTO writes VALUES (2)");
+  const waiting = "SELECT wait_event AS it FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+  await expect.poll(() => ask(all.b, waiting)).toEqual([{ it: "SyncRep" }]);
   // It is sent the commit, and has it on its disk, and its word counts for nothing.
   const flushed = "SELECT sync_state AS it FROM pg_stat_replication WHERE flush_lsn = pg_current_wal_flush_lsn()";
   await expect.poll(() => ask(all.b, flushed)).toEqual([{ it: "async" }]);
-  const waiting = "SELECT wait_event AS it FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
   expect(await ask(all.b, waiting)).toEqual([{ it: "SyncRep" }]);
   // It has not replayed everything, so that it is not told again; when it has, it is compared.
   expect(await link.isFollowing(all.b)).toBe(true);
