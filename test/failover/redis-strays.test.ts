@@ -9,8 +9,6 @@ import { Wire } from "../support/wire.ts";
 import { RedisTrio } from "./redis-trio.ts";
 import { MONITORS, SERVERS } from "./trio.ts";
 
-const POLL = { timeout: 10_000 };
-
 /** A trio whose servers can also be started as a unit starts them: without a guard, as a primary. */
 class UnitTrio extends RedisTrio {
   readonly #started: ChildProcess[] = [];
@@ -93,25 +91,21 @@ describe("the return of an old primary by an enabled unit", () => {
     // No monitor looks until the write is made: otherwise a monitor could be faster than this test.
     for (const monitor of trio.monitors.values()) monitor.signal("SIGSTOP");
     unit = trio.startUnit(old);
-    await expect
-      .poll(() => trio.say(old, "SET", "only-here", "1").catch(() => undefined), { interval: 2, timeout: 10_000 })
-      .toBe("OK");
+    await expect.poll(() => trio.say(old, "SET", "only-here", "1").catch(() => undefined), { interval: 2 }).toBe("OK");
     for (const monitor of trio.monitors.values()) monitor.signal("SIGCONT");
     await expect.poll(() => trio.role(old), { interval: 5, timeout: 10_000 }).toBe("replica");
     // Monitors look every 80 ms, and a command may take 400 ms.
     expect(performance.now() - startedAtMs).toBeLessThan(5000);
     await expect(trio.say(old, "SET", "only-here", "2")).rejects.toThrow("READONLY");
     await expect.poll(() => trio.say(old, "EXISTS", "only-here"), { timeout: 20_000 }).toBe(0);
-    await expect.poll(() => trio.timesTold, POLL).toBe(1);
+    await expect.poll(() => trio.timesTold).toBe(1);
     expect(trio.lines.find((line) => line.includes("two-writable"))).toContain(`"servers":["${next}","${old}"]`);
     expect(await trio.role(next)).toBe("primary");
   }, 60_000);
 
   it("its guard says that it has not started this process, whether it takes writes, and how to end it, and starts nothing beside it", async () => {
     const guard = await trio.guard(old);
-    await expect
-      .poll(() => guard.stderr, POLL)
-      .toContain(`process ${unit.pid} answers at 127.0.0.1:${trio.ports.get(old)}`);
+    await expect.poll(() => guard.stderr).toContain(`process ${unit.pid} answers at 127.0.0.1:${trio.ports.get(old)}`);
     expect(guard.stderr).toContain("It is a replica, and takes no writes. End it: kill");
     await new Promise((resolve) => setTimeout(resolve, 2500));
     expect(guard.stderr).not.toContain('"state":"started","pids"');
@@ -122,14 +116,14 @@ describe("the return of an old primary by an enabled unit", () => {
     expect(await trio.order("pause")).toMatchObject({ isDone: true });
     expect(await trio.say(old, "REPLICAOF", "NO", "ONE")).toBe("OK");
     const guard = trio.guards.get(old);
-    await expect.poll(() => guard?.stderr, POLL).toContain("It takes writes NOW");
-    await expect.poll(() => trio.timesTold, POLL).toBe(2);
+    await expect.poll(() => guard?.stderr).toContain("It takes writes NOW");
+    await expect.poll(() => trio.timesTold).toBe(2);
     expect(await trio.order("status")).toMatchObject({ strays: [old] });
     const { stdout } = await trio.cli.run(["failover", "status", "--config", trio.config]);
     expect(stdout).toContain(`DANGER    ${old} TAKES WRITES beside ${next}`);
     expect(await trio.role(old)).toBe("primary");
     expect(await trio.order("resume")).toMatchObject({ isDone: true });
-    await expect.poll(() => trio.role(old), POLL).toBe("replica");
+    await expect.poll(() => trio.role(old)).toBe("replica");
     expect(await trio.order("status")).toMatchObject({ strays: [] });
   }, 60_000);
 
@@ -189,7 +183,7 @@ it("an order to follow another server that was sent before a server is promoted 
     expect(await leader.view()).toMatchObject({ role: "primary" });
     wire.keepBack("REPLICAOF");
     const ordered = leader.follow(b);
-    await expect.poll(() => wire.hasKept, POLL).toBe(true);
+    await expect.poll(() => wire.hasKept).toBe(true);
     // Meanwhile the server was a replica, and is the rightful primary.
     const guard = await linkTo(a);
     expect(await guard.follow(b)).toBe("done");
