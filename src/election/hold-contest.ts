@@ -149,8 +149,8 @@ export class HoldContest extends Contest {
     this.#userIsDone = true;
     this.#drain?.cancel();
     this.#drain = undefined;
-    if (this.#mode !== "always") this.stop();
-    this.settle();
+    if (this.#mode === "always") this.settle();
+    else this.stopSettled();
   }
 
   protected finished(error: ConclaveError | undefined): void {

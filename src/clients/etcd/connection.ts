@@ -1,12 +1,14 @@
-// One connection to one etcd server: gRPC over node:http2. It counts as open when the server has sent its first frame of HTTP/2; a call that fails before that definitely never left. Nothing is tried
+// One connection to one etcd server: gRPC over HTTP/2. It counts as open when the server has sent its first frame of HTTP/2; a call that fails before that definitely never left. Nothing is tried
 // twice here.
 //
 // A caller that gives up a call without an answer makes the connection suspect. A suspect connection gets no further calls. It is asked by a ping, and closed if the ping is not answered either, so that
 // its streams end now and not when the kernel gives up, which takes minutes. While a stream is open, a ping every ten seconds finds a silent server too. etcd allows a ping every five seconds.
 // A connection keeps the process alive only while a call waits for its answer.
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
-import { connect as connectPlain, type Socket } from "node:net";
-import { connect as connectSecure } from "node:tls";
+import type { Socket } from "node:net";
+import { Http2Connection } from "../http2/connection.ts";
+import { CODE } from "../http2/errors.ts";
+import { type Fields, writeFields } from "../http2/fields.ts";
+import type { Http2Stream, StreamEnd } from "../http2/stream.ts";
 import type { StopSignal } from "../stop-signal.ts";
 import { type Endpoint, nameOf, type TlsSettings } from "../url-parts.ts";
 import { EtcdError, errorOfStatus, unreadable } from "./errors.ts";
@@ -33,24 +35,34 @@ export interface Stream {
 
 export class EtcdConnection {
   readonly endpoint: Endpoint;
-  readonly #session: ClientHttp2Session;
-  readonly #whenClosed: (connection: EtcdConnection) => void;
+  readonly #http: Http2Connection;
+  readonly #isSecure: boolean;
+  /** The headers of a request by its path, with this metadata. */
+  readonly #heads = new Map<string, Buffer>();
+  #headsOf: Metadata | undefined;
   #pinger: NodeJS.Timeout | undefined;
   #unaryCalls = 0;
   #streams = 0;
   #isSuspect = false;
 
+  /** `whenGreeted`: the server has sent its settings. `whenClosed` is called once. */
   private constructor(
     endpoint: Endpoint,
-    session: ClientHttp2Session,
-    whenClosed: (connection: EtcdConnection) => void,
+    socket: Socket,
+    isSecure: boolean,
+    whenGreeted: () => void,
+    whenClosed: (connection: EtcdConnection, cause: unknown) => void,
   ) {
     this.endpoint = endpoint;
-    this.#session = session;
-    this.#whenClosed = whenClosed;
-    session.unref();
-    session.on("close", () => this.#closed());
-    session.on("goaway", () => this.suspect());
+    this.#isSecure = isSecure;
+    this.#http = new Http2Connection(socket, WINDOW, {
+      greeted: whenGreeted,
+      goesAway: () => this.suspect(),
+      closed: (cause) => {
+        clearInterval(this.#pinger);
+        whenClosed(this, cause);
+      },
+    });
   }
 
   /** Rejects with an EtcdError, `not-applied`, that says what is wrong at this endpoint. */
@@ -61,17 +73,47 @@ export class EtcdConnection {
     whenClosed: (connection: EtcdConnection) => void,
   ): Promise<EtcdConnection> {
     const socket = openSocket(endpoint, tls);
+    // An error that nobody listens to would end the process.
+    socket.on("error", () => {});
     try {
-      return new EtcdConnection(endpoint, await greet(socket, endpoint, tls !== undefined, signal), whenClosed);
+      await connected(socket, tls !== undefined, signal);
+      const connection = await EtcdConnection.#greet(endpoint, socket, tls !== undefined, signal, whenClosed);
+      connection.#http.unref();
+      return connection;
     } catch (cause) {
       socket.destroy();
       throw connectionError(endpoint, tls, cause);
     }
   }
 
+  /** Resolves when the server has sent its settings: then it speaks HTTP/2, and over TLS it has accepted our certificate. */
+  static #greet(
+    endpoint: Endpoint,
+    socket: Socket,
+    isSecure: boolean,
+    signal: AbortSignal,
+    whenClosed: (connection: EtcdConnection) => void,
+  ): Promise<EtcdConnection> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => reject(asError(signal.reason));
+      signal.addEventListener("abort", giveUp, { once: true });
+      const settled = (): void => signal.removeEventListener("abort", giveUp);
+      const greeted = (): void => {
+        settled();
+        resolve(connection);
+      };
+      const closed = (of: EtcdConnection, cause: unknown): void => {
+        settled();
+        reject(asError(cause ?? new Error("closed")));
+        whenClosed(of);
+      };
+      const connection = new EtcdConnection(endpoint, socket, isSecure, greeted, closed);
+    });
+  }
+
   /** The connection may be given further calls. */
   get isFit(): boolean {
-    return !this.#isSuspect && !this.#session.closed && !this.#session.destroyed;
+    return !this.#isSuspect && this.#http.isFit;
   }
 
   /** Sends one message and returns the one that comes back. It also serves for a method that streams, where one exchange is all that is wanted. */
@@ -80,33 +122,22 @@ export class EtcdConnection {
       if (!this.isFit || signal.aborted)
         return reject(new EtcdError("unreachable", "not-applied", "given up before it was sent", signal.reason));
       let answer: Buffer | undefined;
-      let isSettled = false;
       const giveUp = (): void => {
-        stream.close(constants.NGHTTP2_CANCEL);
+        stream.cancel();
         if (signal.reason !== NOT_WANTED) this.suspect();
       };
       const timer = setTimeout(giveUp, ANSWER_WITHIN_MS);
-      const settle = (error: EtcdError | undefined): void => {
-        if (isSettled) return;
-        isSettled = true;
+      const whenOver = (error: EtcdError | undefined): void => {
+        clearTimeout(timer);
         signal.removeEventListener("abort", giveUp);
         this.#changeUnaryCalls(-1);
         if (error !== undefined) reject(error);
         else if (answer === undefined) reject(new EtcdError("other", "unknown", "an answer without a message"));
         else resolve(answer);
       };
-      // The message and a status that says that all went well are both there. Nothing that the stream still does can change them, so the caller need not wait for its end.
-      const whenWell = (): void => {
-        if (answer !== undefined) settle(undefined);
-      };
-      const whenOver = (error: EtcdError | undefined): void => {
-        clearTimeout(timer);
-        settle(error);
-      };
-      const stream = this.#begin(path, metadata, (message) => (answer ??= message), whenOver, whenWell);
       this.#changeUnaryCalls(1);
       signal.addEventListener("abort", giveUp, { once: true });
-      stream.end(frame(body));
+      const stream = this.#begin(path, metadata, frame(body), (message) => (answer ??= message), whenOver);
       return undefined;
     });
   }
@@ -118,22 +149,8 @@ export class EtcdConnection {
     hear: (message: Buffer) => void,
     whenOver: (error: EtcdError | undefined) => void,
   ): Stream {
-    const stream = this.#begin(path, metadata, hear, whenOver);
-    /** Messages that are sent in one turn of the event loop go out together. */
-    let isGathering = false;
-    const send = (message: Buffer): void => {
-      if (!stream.writable) return;
-      if (!isGathering) {
-        isGathering = true;
-        stream.cork();
-        queueMicrotask(() => {
-          isGathering = false;
-          stream.uncork();
-        });
-      }
-      stream.write(frame(message));
-    };
-    return { send, cancel: () => stream.close(constants.NGHTTP2_CANCEL) };
+    const stream = this.#begin(path, metadata, undefined, hear, whenOver);
+    return { send: (message) => stream.write(frame(message)), cancel: () => stream.cancel() };
   }
 
   /** The connection gets no further calls; a ping finds out whether the server is still there. */
@@ -146,69 +163,70 @@ export class EtcdConnection {
 
   /** Lets the calls that are under way end, and takes no further ones. */
   close(): void {
-    if (!this.#session.closed && !this.#session.destroyed) this.#session.close();
+    this.#http.close();
   }
 
   destroy(): void {
-    this.#session.destroy();
+    this.#http.destroy();
   }
 
   #begin(
     path: string,
     metadata: Metadata,
+    body: Buffer | undefined,
     hear: (message: Buffer) => void,
     whenOver: (error: EtcdError | undefined) => void,
-    whenWell?: () => void,
-  ): ClientHttp2Stream {
-    const stream = this.#session.request({
-      ":method": "POST",
-      ":path": path,
-      "content-type": "application/grpc",
-      te: "trailers",
-      ...metadata,
-    });
-    this.#changeStreams(1);
+  ): Http2Stream {
     const frames = new EtcdFrames(hear);
     let status: { readonly code: number; readonly message: string } | undefined;
-    let cause: unknown;
     let broken: EtcdError | undefined;
-    const read = (headers: Readonly<Record<string, unknown>>): void => {
-      if (headers["grpc-status"] !== undefined)
-        status = { code: Number(headers["grpc-status"]), message: textOf(headers["grpc-message"]) };
-    };
-    stream.on("response", (headers) => read(headers));
-    // Trailers are the last that a server sends in a stream, so every message before them has been heard. A stream whose bytes could not be read was closed here; Node then tells of no trailers, and this does not rely on it.
-    stream.on("trailers", (headers) => {
-      read(headers);
-      if (status?.code === 0 && broken === undefined) whenWell?.();
-    });
-    // An error thrown here would end the process, and nothing that a server sends may do that.
-    const hearChunk = (chunk: Buffer): void => {
-      try {
-        frames.push(chunk);
-      } catch (error) {
-        stream.off("data", hearChunk).resume();
-        broken = unreadable(error);
-        stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
-      }
-    };
-    stream.on("data", hearChunk);
-    stream.on("error", (error) => (cause = error));
-    stream.on("close", () => {
-      this.#changeStreams(-1);
-      if (broken !== undefined) whenOver(broken);
-      else if (status?.code === 0) whenOver(undefined);
-      else if (status !== undefined) whenOver(errorOfStatus(status.code, status.message));
-      else whenOver(lost(stream.rstCode ?? 0, cause));
+    this.#changeStreams(1);
+    const stream = this.#http.request(this.#headOf(path, metadata), body, {
+      hearFields(fields) {
+        status = statusIn(fields) ?? status;
+      },
+      // An error thrown here would end the connection with all that others wait for, and this stream alone is broken.
+      hearData(bytes) {
+        if (broken !== undefined) return;
+        try {
+          frames.push(bytes);
+        } catch (error) {
+          broken = unreadable(error);
+          stream.cancel();
+        }
+      },
+      hearEnd: (end) => {
+        this.#changeStreams(-1);
+        if (broken !== undefined) whenOver(broken);
+        else if (end !== "whole" || status === undefined) whenOver(lost(end));
+        else whenOver(status.code === 0 ? undefined : errorOfStatus(status.code, status.message));
+      },
     });
     return stream;
   }
 
+  #headOf(path: string, metadata: Metadata): Buffer {
+    if (this.#headsOf !== metadata) this.#heads.clear();
+    this.#headsOf = metadata;
+    const known = this.#heads.get(path);
+    if (known !== undefined) return known;
+    const head = writeFields([
+      [":method", "POST"],
+      [":scheme", this.#isSecure ? "https" : "http"],
+      [":path", path],
+      [":authority", nameOf(this.endpoint)],
+      ["content-type", "application/grpc"],
+      ["te", "trailers"],
+      ...Object.entries(metadata),
+    ]);
+    this.#heads.set(path, head);
+    return head;
+  }
+
   #changeUnaryCalls(by: 1 | -1): void {
     this.#unaryCalls += by;
-    if (this.#session.destroyed) return;
-    if (this.#unaryCalls === 0) this.#session.unref();
-    else if (this.#unaryCalls === 1 && by === 1) this.#session.ref();
+    if (this.#unaryCalls === 0) this.#http.unref();
+    else if (this.#unaryCalls === 1 && by === 1) this.#http.ref();
   }
 
   #changeStreams(by: 1 | -1): void {
@@ -222,69 +240,63 @@ export class EtcdConnection {
   }
 
   #ping(): void {
-    if (this.#session.closed || this.#session.destroyed) return;
     const timer = setTimeout(() => this.destroy(), PONG_WITHIN_MS).unref();
-    this.#session.ping(() => clearTimeout(timer));
+    this.#http.ping(() => clearTimeout(timer));
   }
+}
 
-  #closed(): void {
-    clearInterval(this.#pinger);
-    this.#whenClosed(this);
-  }
+function statusIn(fields: Fields): { readonly code: number; readonly message: string } | undefined {
+  const code = fields.get("grpc-status");
+  return code === undefined ? undefined : { code: Number(code), message: textOf(fields.get("grpc-message") ?? "") };
 }
 
 function openSocket({ host, port }: Endpoint, tls: TlsSettings | undefined): Socket {
-  if (tls === undefined) return connectPlain({ host, port, noDelay: true, keepAlive: true });
+  if (tls === undefined)
+    return process.getBuiltinModule("node:net").connect({ host, port, noDelay: true, keepAlive: true });
   const servername = tls.servername ?? (/^[\d.]+$|:/.test(host) ? undefined : host);
   const { ca, cert, key } = tls;
-  return connectSecure({
-    host,
-    port,
-    ALPNProtocols: ["h2"],
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(servername === undefined ? {} : { servername }),
-  }).setNoDelay(true);
+  return process
+    .getBuiltinModule("node:tls")
+    .connect({
+      host,
+      port,
+      ALPNProtocols: ["h2"],
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+      ...(servername === undefined ? {} : { servername }),
+    })
+    .setNoDelay(true);
 }
 
-/** Resolves when the server has sent its settings: then it speaks HTTP/2, and over TLS it has accepted our certificate. */
-function greet(
-  socket: Socket,
-  endpoint: Endpoint,
-  isSecure: boolean,
-  signal: AbortSignal,
-): Promise<ClientHttp2Session> {
+function connected(socket: Socket, isSecure: boolean, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    let session: ClientHttp2Session | undefined;
-    const fail = (error: unknown): void => {
+    const settle = (error: unknown): void => {
       signal.removeEventListener("abort", giveUp);
-      session?.destroy();
-      reject(error instanceof Error ? error : new Error(String(error)));
+      socket.off("error", settle).off("close", whenClosed);
+      if (error === undefined) resolve();
+      else reject(asError(error));
     };
-    const giveUp = (): void => fail(signal.reason);
+    const giveUp = (): void => settle(signal.reason);
+    const whenClosed = (): void => settle(new Error("closed"));
     signal.addEventListener("abort", giveUp, { once: true });
-    socket.once("error", fail);
-    socket.once("close", () => fail(new Error("closed")));
-    socket.once(isSecure ? "secureConnect" : "connect", () => {
-      const authority = `${isSecure ? "https" : "http"}://${nameOf(endpoint)}`;
-      session = connect(authority, { createConnection: () => socket, settings: { initialWindowSize: WINDOW } });
-      const greeted = session;
-      greeted.on("error", fail);
-      greeted.once("remoteSettings", () => {
-        signal.removeEventListener("abort", giveUp);
-        greeted.setLocalWindowSize(WINDOW);
-        resolve(greeted);
-      });
-    });
+    socket.once("error", settle);
+    socket.once("close", whenClosed);
+    socket.once(isSecure ? "secureConnect" : "connect", () => settle(undefined));
   });
 }
 
+function asError(cause: unknown): Error {
+  return cause instanceof Error ? cause : new Error(String(cause));
+}
+
 /** The request may have arrived, unless the server says that it did not look at it. */
-function lost(code: number, cause: unknown): EtcdError {
-  const outcome = code === constants.NGHTTP2_REFUSED_STREAM ? "not-applied" : "unknown";
-  const why = code === constants.NGHTTP2_CANCEL ? "given up" : "the connection was lost";
+function lost(end: StreamEnd): EtcdError {
+  const code = end === "whole" || "lost" in end ? CODE.none : end.code;
+  const outcome = code === CODE.refused ? "not-applied" : "unknown";
+  const why = code === CODE.cancel ? "given up" : "the connection was lost";
+  const cause = end !== "whole" && "lost" in end ? end.lost : undefined;
   return new EtcdError("other", outcome, `${why} before an answer came`, cause);
 }
 
@@ -295,8 +307,7 @@ function frame(message: Buffer): Buffer {
 }
 
 /** gRPC writes messages with % escapes. */
-function textOf(message: unknown): string {
-  if (typeof message !== "string") return "";
+function textOf(message: string): string {
   try {
     return decodeURIComponent(message);
   } catch {

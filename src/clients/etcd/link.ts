@@ -41,7 +41,7 @@ export class EtcdLink {
    * The token stands for the password. Each connection has its own: a token names an index of the log, and a member that has not reached that index yet lets the request wait. A cluster that was restored
    * from a backup never reaches it.
    */
-  #token: string | undefined;
+  #metadata: Metadata = LEADER_WANTED;
   /** Checking a password costs etcd 70 ms on purpose: callers that need a token meanwhile wait for the same one. */
   #coming: Promise<string | undefined> | undefined;
   #watches: WatchStream | undefined;
@@ -97,7 +97,8 @@ export class EtcdLink {
   async authenticate(signal: StopSignal): Promise<void> {
     if (this.#user === undefined) return;
     this.#coming ??= this.#askToken(this.#user, signal).finally(() => (this.#coming = undefined));
-    this.#token = await this.#coming;
+    const token = await this.#coming;
+    this.#metadata = token === undefined ? LEADER_WANTED : { ...LEADER_WANTED, token };
   }
 
   async #askToken({ name, password }: User, signal: StopSignal): Promise<string | undefined> {
@@ -115,7 +116,7 @@ export class EtcdLink {
 
   watches(): WatchStream {
     if (this.#watches === undefined || this.#watches.isOver)
-      this.#watches = new WatchStream(this.connection, this.#metadata());
+      this.#watches = new WatchStream(this.connection, this.#metadata);
     return this.#watches;
   }
 
@@ -125,17 +126,13 @@ export class EtcdLink {
 
   async #bytes(path: string, body: Buffer, signal: StopSignal): Promise<Buffer> {
     try {
-      return await this.connection.unary(path, body, this.#metadata(), signal);
+      return await this.connection.unary(path, body, this.#metadata, signal);
     } catch (error) {
       // The request was refused before anything was done, so sending it again does not do it twice.
       if (this.#user === undefined || !wantsNewToken(error)) throw error;
       await this.authenticate(signal);
-      return await this.connection.unary(path, body, this.#metadata(), signal);
+      return await this.connection.unary(path, body, this.#metadata, signal);
     }
-  }
-
-  #metadata(): Metadata {
-    return this.#token === undefined ? LEADER_WANTED : { ...LEADER_WANTED, token: this.#token };
   }
 }
 
