@@ -1,5 +1,5 @@
 // @ts-check
-// What speaks to etcd: our own client over node:http2 beside @grpc/grpc-js, on one real etcd, with the same bytes: linearizable gets of one key, one after the other
+// What speaks to etcd: our own client beside @grpc/grpc-js, on one real etcd, with the same bytes: linearizable gets of one key, one after the other
 // and 64 at once, and the time until the first answer, loading included. docs/adr/0009-etcd-without-a-client-library.md rests on this.
 import { setMaxListeners } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -97,7 +97,7 @@ export async function run() {
         };
       }
     return Object.entries(best).flatMap(([name, { firstMs, alone, together }]) => {
-      const who = name === "ours" ? "etcd over node:http2" : "etcd over @grpc/grpc-js";
+      const who = name === "ours" ? "etcd, our own client" : "etcd over @grpc/grpc-js";
       return [
         { name: `${who}: first answer, loading included`, value: firstMs, unit: "ms", goal: "" },
         { name: `${who}: gets one by one`, value: alone, unit: "/s", goal: "" },

@@ -4,7 +4,7 @@
 // A caller that gives up a call without an answer makes the connection suspect. A suspect connection gets no further calls. It is asked by a ping, and closed if the ping is not answered either, so that
 // its streams end now and not when the kernel gives up, which takes minutes. While a stream is open, a ping every ten seconds finds a silent server too. etcd allows a ping every five seconds.
 // A connection keeps the process alive only while a call waits for its answer.
-import type { Socket } from "node:net";
+import type { Socket, TcpNetConnectOpts } from "node:net";
 import { Http2Connection } from "../http2/connection.ts";
 import { CODE } from "../http2/errors.ts";
 import { type Fields, writeFields } from "../http2/fields.ts";
@@ -21,6 +21,9 @@ const PONG_WITHIN_MS = 3_000;
 const ANSWER_WITHIN_MS = 30_000;
 /** A value may have 1.5 MB; with windows of 64 KiB it would take a dozen round trips. */
 const WINDOW = 4 * 1024 * 1024;
+
+/** How much is read from the socket at once. */
+const PIECE_BYTES = 64 * 1024;
 
 /** The reason to abort a call with when its answer is merely no longer wanted: that says nothing about the connection. */
 export const NOT_WANTED: Error = new Error("no longer wanted");
@@ -177,7 +180,8 @@ export class EtcdConnection {
     hear: (message: Buffer) => void,
     whenOver: (error: EtcdError | undefined) => void,
   ): Http2Stream {
-    const frames = new EtcdFrames(hear);
+    // Values of a message are parts of it, and are kept; the bytes that are heard are only lent.
+    const frames = new EtcdFrames((message) => hear(Buffer.from(message)));
     let status: { readonly code: number; readonly message: string } | undefined;
     let broken: EtcdError | undefined;
     this.#changeStreams(1);
@@ -251,8 +255,7 @@ function statusIn(fields: Fields): { readonly code: number; readonly message: st
 }
 
 function openSocket({ host, port }: Endpoint, tls: TlsSettings | undefined): Socket {
-  if (tls === undefined)
-    return process.getBuiltinModule("node:net").connect({ host, port, noDelay: true, keepAlive: true });
+  if (tls === undefined) return plainSocket({ host, port, noDelay: true, keepAlive: true });
   const servername = tls.servername ?? (/^[\d.]+$|:/.test(host) ? undefined : host);
   const { ca, cert, key } = tls;
   return process
@@ -267,6 +270,17 @@ function openSocket({ host, port }: Endpoint, tls: TlsSettings | undefined): Soc
       ...(servername === undefined ? {} : { servername }),
     })
     .setNoDelay(true);
+}
+
+/** All that comes is read into one buffer, which saves a stream and a buffer for each answer. What is heard has to be copied before it is kept. */
+function plainSocket(where: TcpNetConnectOpts): Socket {
+  const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  const callback = (bytes: number): boolean => {
+    socket.emit("data", buffer.subarray(0, bytes));
+    return true;
+  };
+  const socket = process.getBuiltinModule("node:net").connect({ ...where, onread: { buffer, callback } });
+  return socket;
 }
 
 function connected(socket: Socket, isSecure: boolean, signal: AbortSignal): Promise<void> {

@@ -209,13 +209,13 @@ export class Http2Connection {
       throw new Http2Error(CODE.frameSize, "headers without a priority");
     const piece = (flags & FLAG.priority) === 0 ? content : content.subarray(5);
     if ((flags & FLAG.endHeaders) !== 0) this.#hearBlock(stream, flags, piece);
-    else this.#block = { stream, flags, pieces: [piece], length: piece.length };
+    else this.#block = { stream, flags, pieces: [Buffer.from(piece)], length: piece.length };
   }
 
   #hearContinuation({ flags, content }: Frame): void {
     const block = this.#block;
     if (block === undefined) throw new Http2Error(CODE.protocol, "headers without a beginning");
-    block.pieces.push(content);
+    block.pieces.push(Buffer.from(content));
     block.length += content.length;
     if (block.length > BLOCK_MAX || block.pieces.length > BLOCK_PIECES_MAX)
       throw new Http2Error(CODE.protocol, "headers without an end");

@@ -22,6 +22,7 @@ export interface Frame {
   readonly flags: number;
   /** 0: the whole connection. */
   readonly stream: number;
+  /** Lent for the call that tells of the frame: the next one may be in the same place. */
   readonly content: Buffer;
 }
 
@@ -86,8 +87,7 @@ export class FrameReader {
     this.#filled += taken;
     if (this.#filled >= HEAD && this.#filled === HEAD + lengthIn(this.#gathered, 0)) {
       this.#filled = 0;
-      // Who hears it may keep it, and the next frame is gathered in the same place.
-      this.#tell(this.#gathered, 0, Buffer.from(this.#gathered.subarray(HEAD, HEAD + lengthIn(this.#gathered, 0))));
+      this.#tell(this.#gathered, 0, this.#gathered.subarray(HEAD, HEAD + lengthIn(this.#gathered, 0)));
     }
     return at + taken;
   }

@@ -4,6 +4,7 @@ import type { Fields } from "./fields.ts";
 export interface StreamListener {
   /** The headers of the answer, and then its trailers. An answer without content may have only the first. */
   hearFields(fields: Fields): void;
+  /** The bytes are lent for this call: what is kept has to be copied. */
   hearData(bytes: Buffer): void;
   /** Called once, and nothing after it. */
   hearEnd(end: StreamEnd): void;
