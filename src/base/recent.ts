@@ -1,9 +1,11 @@
 // A map that remembers the latest so many keys and forgets the one that was set longest ago. For what a driver remembers of past sessions and resources:
 // whatever is forgotten must cost a request, and never a promise.
+import { renewed } from "./worn-map.ts";
 
 export class Recent<K, V> {
   readonly #limit: number;
-  readonly #items = new Map<K, V>();
+  #items = new Map<K, V>();
+  #added = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -24,7 +26,7 @@ export class Recent<K, V> {
   /** Setting a key again makes it the latest. */
   set(key: K, value: V): void {
     this.#items.delete(key);
-    this.#items.set(key, value);
+    this.#items = renewed(this.#items, ++this.#added).set(key, value);
     if (this.#items.size <= this.#limit) return;
     for (const oldest of this.#items.keys()) {
       this.#items.delete(oldest);
@@ -36,6 +38,7 @@ export class Recent<K, V> {
     this.#items.delete(key);
   }
 
+  /** Those of now: a key that is set while somebody goes through them may be passed over. */
   keys(): Iterable<K> {
     return this.#items.keys();
   }

@@ -12,6 +12,7 @@
 import type { Clock, Reading, Timer } from "../base/clock.ts";
 import { type ConclaveError, type LossReason, TermLostError } from "../base/errors.ts";
 import { unknown } from "../base/outcome.ts";
+import { Queue } from "../base/queue.ts";
 import { renewed } from "../base/worn-map.ts";
 import { chargeOf, keptSession, type KeepOrder, orderOf } from "../lease/deputy.ts";
 import type { ConclaveEvent, Doing, TermState } from "../lease/events.ts";
@@ -31,7 +32,6 @@ import type { Store } from "../stores/contract.ts";
 import type { Contender } from "./contender.ts";
 import { type Exchange, exchange } from "./ask.ts";
 import { stamped } from "./fresh-beat.ts";
-import { Queue } from "./queue.ts";
 import type { RunnerOptions } from "./runner-options.ts";
 import { ThreadLink } from "./thread-link.ts";
 import { settled, type Waiter, Wishes } from "./waiters.ts";

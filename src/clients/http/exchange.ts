@@ -40,6 +40,7 @@ export class HttpExchange implements Asker {
   #head: AnswerHead | undefined;
   readonly #parts: Buffer[] = [];
   #length = 0;
+  #isOver = false;
 
   constructor(request: RequestText, { bodyBytes, answerMs }: ExchangeLimits, signal: StopSignal, endings: Endings) {
     this.#request = request;
@@ -49,6 +50,11 @@ export class HttpExchange implements Asker {
     this.#giveUp = () => this.#stop();
     this.#timer = setTimeout(this.#giveUp, answerMs);
     signal.addEventListener("abort", this.#giveUp, ONCE);
+  }
+
+  /** It has its answer, or was given up. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   begin(connection: HttpConnection): void {
@@ -85,6 +91,7 @@ export class HttpExchange implements Asker {
   }
 
   #settle(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
     this.#signal.removeEventListener("abort", this.#giveUp);
   }

@@ -1,5 +1,6 @@
 // The connections to one server, each with one request at a time, and the requests that wait for one. Nothing is tried twice: a request is written once, to one connection, or not at all. A kept connection
 // that the server has closed is not used, as soon as that is known here.
+import { Queue } from "../../base/queue.ts";
 import type { StopSignal } from "../stop-signal.ts";
 import { type ConnectionOwner, HttpConnection } from "./connection.ts";
 import type { HttpDialer } from "./dial.ts";
@@ -20,7 +21,8 @@ export class HttpPool implements ConnectionOwner {
   readonly #all = new Set<HttpConnection>();
   /** The last one that was used is used next, so that those that are not needed become idle. */
   readonly #free: HttpConnection[] = [];
-  readonly #waiting = new Set<HttpExchange>();
+  /** Those that were given up meanwhile are passed over when their turn comes. */
+  readonly #waiting = new Queue<HttpExchange>();
   #isRetired = false;
 
   constructor(dialer: HttpDialer, limits: PoolLimits) {
@@ -31,7 +33,7 @@ export class HttpPool implements ConnectionOwner {
   /** Rejects with an HttpError. */
   ask(request: RequestText, signal: StopSignal): Promise<HttpReply> {
     return new Promise((resolve, reject) => {
-      const gaveUp = (): void => this.#gaveUp(exchange);
+      const gaveUp = (): void => this.#endFree();
       const exchange = new HttpExchange(request, this.#limits, signal, { resolve, reject, gaveUp });
       const connection = this.#free.pop();
       if (connection !== undefined) {
@@ -51,9 +53,7 @@ export class HttpPool implements ConnectionOwner {
   /** Ends everything. */
   close(): void {
     this.#isRetired = true;
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    for (const exchange of waiting)
+    for (let exchange = this.#nextWaiting(); exchange !== undefined; exchange = this.#nextWaiting())
       exchange.failed(new HttpError("unsent", "the client was closed before it was sent"));
     for (const connection of this.#all) connection.end(new Error("the client was closed"));
   }
@@ -91,18 +91,12 @@ export class HttpPool implements ConnectionOwner {
   }
 
   #nextWaiting(): HttpExchange | undefined {
-    if (this.#waiting.size === 0) return undefined;
-    const [next] = this.#waiting;
-    this.#waiting.delete(next as HttpExchange);
+    let next = this.#waiting.take();
+    while (next?.isOver === true) next = this.#waiting.take();
     return next;
   }
 
   /** A connection gave no answer. The idle ones may be just as dead, and no byte would say so, so they are ended. The next request makes a new connection. */
-  #gaveUp(exchange: HttpExchange): void {
-    this.#waiting.delete(exchange);
-    this.#endFree();
-  }
-
   #endFree(): void {
     for (const connection of this.#free.splice(0)) connection.end(new Error("not needed"));
   }

@@ -8,6 +8,7 @@
 //
 // What a server can make this side keep is bounded: one frame, one block of headers, and nothing for streams that are over. Data is told as soon as it has come.
 import type { Socket } from "node:net";
+import { renewed } from "../../base/worn-map.ts";
 import { CODE, Http2Error } from "./errors.ts";
 import { FieldsReader } from "./fields.ts";
 import { CONTENT_MAX, FLAG, type Frame, frameOf, FrameReader, TYPE } from "./frames.ts";
@@ -35,7 +36,7 @@ export class Http2Connection {
   readonly #socket: Socket;
   readonly #sender: Http2Sender;
   readonly #handlers: Http2Handlers;
-  readonly #streams = new Map<number, Http2Stream>();
+  #streams = new Map<number, Http2Stream>();
   /** Streams for which the server has no room yet. */
   #queued: Http2Stream[] = [];
   readonly #window: number;
@@ -143,7 +144,7 @@ export class Http2Connection {
   #begin(stream: Http2Stream): void {
     stream.number = this.#nextNumber;
     this.#nextNumber += 2;
-    this.#streams.set(stream.number, stream);
+    this.#streams = renewed(this.#streams, this.#nextNumber >> 1).set(stream.number, stream);
     this.#sender.begin(stream);
   }
 

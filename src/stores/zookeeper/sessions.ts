@@ -5,6 +5,7 @@
 // process has not opened is taken over with its password. In this way a process that releases for a dead one ends its session.
 import { Refusal } from "../../base/refusal.ts";
 import { Recent } from "../../base/recent.ts";
+import { renewed } from "../../base/worn-map.ts";
 import type { StopSignal } from "../../clients/stop-signal.ts";
 import type { ZooKeeperAddress } from "../../clients/zookeeper/address.ts";
 import { ZooKeeperClient } from "../../clients/zookeeper/client.ts";
@@ -36,7 +37,8 @@ export class HeldSession {
   readonly session: ZooKeeperSession;
   /** The id of the session as it stands in the names of its entries. */
   readonly id: string;
-  readonly #entries = new Map<Name, ZooKeeperOwnEntry>();
+  #entries = new Map<Name, ZooKeeperOwnEntry>();
+  #noted = 0;
   /** Names for which the answer to a try is not known: there may be more entries than are remembered. */
   readonly doubted: Set<Name> = new Set();
   /** The pass of a session that speaks for a node. Undefined if it speaks for none, or if another process has opened it and the pass is not read yet. */
@@ -76,7 +78,7 @@ export class HeldSession {
 
   note(name: Name, entry: ZooKeeperOwnEntry): void {
     this.forget(name);
-    this.#entries.set(name, entry);
+    this.#entries = renewed(this.#entries, ++this.#noted).set(name, entry);
     this.#pathBytes += bytesOf(entry);
   }
 
