@@ -71,7 +71,7 @@ export function framesIn(bytes: Buffer): Sent[] {
   const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   if (bytes.length < preface.length) return frames;
   expect(bytes.subarray(0, preface.length).toString("latin1")).toBe(preface);
-  for (let at = preface.length; at + 9 <= bytes.length; ) {
+  for (let at = preface.length; at + 9 <= bytes.length;) {
     const end = at + 9 + bytes.readUIntBE(at, 3);
     if (end > bytes.length) break;
     const [type = 0, flags = 0] = bytes.subarray(at + 3, at + 5);
