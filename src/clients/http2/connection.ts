@@ -232,9 +232,9 @@ export class Http2Connection {
     const isEnd = (flags & FLAG.endStream) !== 0;
     const status = fields.get(":status");
     // The first block has a status and may be the only one; the second one is the last; and before the first there may be some that say that the server is still at it.
-    const isPassing = status?.startsWith("1") === true && !isEnd && !stream.isAnswered;
-    if (isPassing) return;
-    if (stream.isAnswered ? status !== undefined || !isEnd : status === undefined)
+    const isPassing = status?.startsWith("1") === true;
+    if (isPassing && !isEnd && !stream.isAnswered) return;
+    if (stream.isAnswered ? status !== undefined || !isEnd : status === undefined || isPassing)
       return this.#reset(stream, CODE.protocol);
     stream.isAnswered = true;
     stream.listener.hearFields(fields);
