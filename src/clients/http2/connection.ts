@@ -6,7 +6,7 @@
 //   - a block of headers means the same wherever it stands, because neither side keeps a table of headers (fields.ts);
 //   - whatever the protocol does not allow ends the whole connection, and all that wait for an answer learn that there is none.
 //
-// What a server can make this side keep is bounded: one frame, one block of headers, and nothing for streams that are over. Data is told as soon as it has come.
+// What a server can make this side keep is bounded: one frame, one block of headers, what it asked for and does not read, and nothing for streams that are over. Data is told as soon as it has come.
 import type { Socket } from "node:net";
 import { renewed } from "../../base/worn-map.ts";
 import { CODE, Http2Error } from "./errors.ts";
@@ -22,6 +22,8 @@ const LONGEST_CONTENT = 0xff_ffff;
 /** A block of headers that is longer is nothing that we asked for. */
 const BLOCK_MAX = 64 * 1024;
 const BLOCK_PIECES_MAX = 64;
+/** How many of its pings and settings are accepted while the server reads nothing. */
+const UNREAD_MAX = 1000;
 
 export interface Http2Handlers {
   /** The server has sent its settings: it speaks HTTP/2. */
@@ -56,6 +58,7 @@ export class Http2Connection {
   #block: { readonly stream: number; readonly flags: number; readonly pieces: Buffer[]; length: number } | undefined;
   #pings: { readonly content: Buffer; readonly answered: () => void }[] = [];
   #lastPing = 0;
+  #unread = 0;
 
   /** `window`: how many bytes the server may send before they are read, in all and in each stream. */
   constructor(socket: Socket, window: number, handlers: Http2Handlers) {
@@ -260,7 +263,7 @@ export class Http2Connection {
       throw new Http2Error(CODE.frameSize, "settings that are cut off");
     if ((flags & FLAG.ack) !== 0) return;
     for (let at = 0; at < content.length; at += 6) this.#set(content.readUInt16BE(at), content.readUInt32BE(at + 2));
-    this.#sender.send(frameOf(TYPE.settings, FLAG.ack, 0, Buffer.alloc(0)));
+    this.#accept(frameOf(TYPE.settings, FLAG.ack, 0, Buffer.alloc(0)));
     if (!this.#isGreeted) {
       this.#isGreeted = true;
       this.#handlers.greeted();
@@ -281,10 +284,16 @@ export class Http2Connection {
   #hearPing({ flags, stream, content }: Frame): void {
     if (stream !== 0) throw new Http2Error(CODE.protocol, "a ping of a stream");
     if (content.length !== 8) throw new Http2Error(CODE.frameSize, "a ping that is cut off");
-    if ((flags & FLAG.ack) === 0) return this.#sender.send(frameOf(TYPE.ping, FLAG.ack, 0, content));
+    if ((flags & FLAG.ack) === 0) return this.#accept(frameOf(TYPE.ping, FLAG.ack, 0, content));
     const answered = this.#pings.find((ping) => ping.content.equals(content));
     this.#pings = this.#pings.filter((ping) => ping !== answered);
     answered?.answered();
+  }
+
+  #accept(frame: Buffer): void {
+    this.#unread = this.#socket.writableNeedDrain ? this.#unread + 1 : 0;
+    if (this.#unread > UNREAD_MAX) throw new Http2Error(CODE.calm, "it asks and asks, and does not read");
+    this.#sender.send(frame);
   }
 
   #hearGoAway({ stream: number, content }: Frame): void {
