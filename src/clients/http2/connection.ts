@@ -262,8 +262,9 @@ export class Http2Connection {
     if (content.length % 6 !== 0 || ((flags & FLAG.ack) !== 0 && content.length > 0))
       throw new Http2Error(CODE.frameSize, "settings that are cut off");
     if ((flags & FLAG.ack) !== 0) return;
-    for (let at = 0; at < content.length; at += 6) this.#set(content.readUInt16BE(at), content.readUInt32BE(at + 2));
+    // A server may count with a larger window only once it has read this, and a larger window lets content go out.
     this.#accept(frameOf(TYPE.settings, FLAG.ack, 0, Buffer.alloc(0)));
+    for (let at = 0; at < content.length; at += 6) this.#set(content.readUInt16BE(at), content.readUInt32BE(at + 2));
     if (!this.#isGreeted) {
       this.#isGreeted = true;
       this.#handlers.greeted();
