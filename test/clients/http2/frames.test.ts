@@ -1,4 +1,4 @@
-// Frames come out of a stream of bytes as they were put in, however the bytes are cut; one that is too long is refused as soon as its length is there; and who hears a frame may keep it.
+// Frames come out of a stream of bytes as they were put in, however the bytes are cut; one that is too long is refused as soon as its length is there; and what of it is lent is whole while it is told.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { CONTENT_MAX, type Frame, frameOf, FrameReader } from "../../../src/clients/http2/frames.ts";
@@ -27,8 +27,12 @@ function cut(bytes: Buffer, lengths: readonly number[]): Buffer[] {
 
 function read(chunks: readonly Buffer[]): Frame[] {
   const heard: Frame[] = [];
-  const reader = new FrameReader((frame) => heard.push(frame));
-  for (const chunk of chunks) reader.push(chunk);
+  const reader = new FrameReader((frame) => heard.push({ ...frame, content: Buffer.from(frame.content) }));
+  for (const chunk of chunks) {
+    const lent = Buffer.from(chunk);
+    reader.push(lent);
+    lent.fill(0xee);
+  }
   return heard;
 }
 
@@ -95,7 +99,7 @@ it.each([CONTENT_MAX + 1, 0xff_ffff])("a frame of %i bytes is refused as soon as
   }
 });
 
-it("what a listener has kept stays as it was, whatever comes later", () => {
+it("what a listener has copied stays as it was, whatever comes later in the same buffers", () => {
   const bytes = Buffer.concat(Array.from({ length: 50 }, (_, index) => frame(0, 0, 1, String(index).repeat(30))));
   for (const length of [1, 7, 40, 100]) {
     const kept = read(cut(bytes, [length]));

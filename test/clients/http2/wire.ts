@@ -114,7 +114,7 @@ export class Heard implements StreamListener {
   }
 
   hearData(bytes: Buffer): void {
-    this.chunks.push(bytes);
+    this.chunks.push(Buffer.from(bytes));
   }
 
   hearEnd(end: StreamEnd): void {
@@ -190,9 +190,13 @@ export class Wire extends EventEmitter {
     this.connection = new Http2Connection(this as unknown as Socket, window, this.told.handlers);
   }
 
-  /** The server says it, in one chunk each. */
+  /** The server says it, in one chunk each, of which nothing is left after it was heard: a socket may read all chunks into one buffer. */
   say(...chunks: readonly Buffer[]): void {
-    for (const chunk of chunks) if (!this.destroyed) this.emit("data", chunk);
+    for (const chunk of chunks) {
+      const lent = Buffer.from(chunk);
+      if (!this.destroyed) this.emit("data", lent);
+      lent.fill(0xee);
+    }
   }
 
   write(bytes: Buffer): boolean {
@@ -292,12 +296,14 @@ export async function rawServer(): Promise<RawServer> {
   };
 }
 
-/** A connection over a real socket. */
+/** A connection over a real socket, which reads all that comes into one buffer. */
 export async function connected(
   port: number,
   window = WINDOW_SIZE,
 ): Promise<{ readonly told: Told; readonly connection: Http2Connection; readonly socket: Socket }> {
-  const socket = connect({ host: "127.0.0.1", port, noDelay: true });
+  const buffer = Buffer.alloc(64 * 1024);
+  const callback = (length: number): boolean => socket.emit("data", buffer.subarray(0, length));
+  const socket: Socket = connect({ host: "127.0.0.1", port, noDelay: true, onread: { buffer, callback } });
   await new Promise((resolve) => socket.once("connect", resolve));
   const told = new Told();
   return { told, connection: new Http2Connection(socket, window, told.handlers), socket };
