@@ -3,7 +3,7 @@ import { constants, createServer, type Http2Server, type ServerHttp2Session, typ
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { EtcdConnection, NOT_WANTED } from "../../../src/clients/etcd/connection.ts";
-import type { EtcdError } from "../../../src/clients/etcd/errors.ts";
+import { EtcdError } from "../../../src/clients/etcd/errors.ts";
 
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
 /** This is more than a server takes that reads nothing: HTTP/2 lets 64 KiB of a request come before it has to be read. */
@@ -45,6 +45,12 @@ function ask(body: Buffer = Buffer.alloc(0)): Promise<Buffer> {
   return connection.unary("/x", body, {}, AbortSignal.timeout(10_000));
 }
 
+/** Of a request that must fail. */
+async function outcome(): Promise<string> {
+  const came: unknown = await ask().catch((error: unknown) => error);
+  return came instanceof EtcdError ? came.outcome : String(came);
+}
+
 it("is the message, once the status has come, although the server has not read all of the request", async () => {
   answer = (stream) => {
     stream.pause();
@@ -62,7 +68,7 @@ it.each([
   ["that is not there", Buffer.alloc(0), "0"],
 ])("is not a message %s", async (_, bytes, status) => {
   answer = says(bytes, status);
-  await expect(ask()).rejects.toMatchObject({ name: "EtcdError", outcome: "unknown" });
+  expect(await outcome()).toBe("unknown");
 });
 
 it("is not a message whose stream was reset before a status came", async () => {
@@ -70,19 +76,19 @@ it("is not a message whose stream was reset before a status came", async () => {
     stream.respond({ ":status": 200 });
     stream.write(WHOLE, () => stream.close(NGHTTP2_INTERNAL_ERROR));
   };
-  await expect(ask()).rejects.toMatchObject({ name: "EtcdError", outcome: "unknown" });
+  expect(await outcome()).toBe("unknown");
 });
 
 it("is not a status without a message", async () => {
   answer = (stream) => stream.respond({ ":status": 200, "grpc-status": "0" }, { endStream: true });
-  await expect(ask()).rejects.toMatchObject({ name: "EtcdError", outcome: "unknown" });
+  expect(await outcome()).toBe("unknown");
 });
 
 it.each(["", " ", "0x0", "-0", "0.0", "zero", "00e1"])(
   "is not a message with the status %j, which is no number",
   async (status) => {
     answer = says(WHOLE, status);
-    await expect(ask()).rejects.toMatchObject({ name: "EtcdError", outcome: "unknown" });
+    expect(await outcome()).toBe("unknown");
   },
 );
 
@@ -94,7 +100,7 @@ it.each([NGHTTP2_NO_ERROR, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR])(
       stream.respond({ ":status": 200, "grpc-status": "0" }, { waitForTrailers: true });
       stream.write(WHOLE, () => stream.close(code));
     };
-    await expect(ask()).rejects.toMatchObject({ name: "EtcdError", outcome: "unknown" });
+    expect(await outcome()).toBe("unknown");
   },
 );
 
@@ -103,18 +109,18 @@ it("is not a message whose stream ended without a status", async () => {
     stream.respond({ ":status": 200 });
     stream.end(WHOLE);
   };
-  await expect(ask()).rejects.toMatchObject({ name: "EtcdError", outcome: "unknown" });
+  expect(await outcome()).toBe("unknown");
 });
 
 it("is that it was not carried out, when the server says that it did not look at the request, and only then", async () => {
   answer = (stream) => stream.close(NGHTTP2_REFUSED_STREAM);
-  await expect(ask()).rejects.toMatchObject({ name: "EtcdError", outcome: "not-applied" });
+  expect(await outcome()).toBe("not-applied");
   answer = (stream) => stream.close(NGHTTP2_INTERNAL_ERROR);
-  await expect(ask()).rejects.toMatchObject({ name: "EtcdError", outcome: "unknown" });
+  expect(await outcome()).toBe("unknown");
   answer = (stream) => stream.session?.destroy();
-  await expect(ask()).rejects.toMatchObject({ name: "EtcdError", outcome: "unknown" });
+  expect(await outcome()).toBe("unknown");
   await expect.poll(() => connection.isFit).toBe(false);
-  await expect(ask()).rejects.toMatchObject({ name: "EtcdError", outcome: "not-applied" });
+  expect(await outcome()).toBe("not-applied");
 });
 
 it("that cannot be read ends its own stream, and no other", async () => {
@@ -133,11 +139,12 @@ it("that cannot be read ends its own stream, and no other", async () => {
 });
 
 it("stays what it was when the next one comes in the same bytes", async () => {
-  answer = says(WHOLE, "0");
+  const message = (byte: number) => Buffer.concat([Buffer.from("0000000400", "hex"), Buffer.alloc(1024, byte)]);
+  answer = says(message(1), "0");
   const first = await ask();
-  answer = says(Buffer.from("0000000002ef01", "hex"), "0");
+  answer = says(message(2), "0");
   const second = await ask();
-  expect([first.toString("hex"), second.toString("hex")]).toEqual(["abcd", "ef01"]);
+  expect([new Set(first), new Set(second)]).toEqual([new Set([1]), new Set([2])]);
 });
 
 it("that nobody waits for any more makes its connection suspect, unless it was merely no longer wanted", async () => {

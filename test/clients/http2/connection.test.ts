@@ -371,7 +371,7 @@ it("a connection keeps its process alive only while it is asked to", async () =>
     clearTimeout(timer);
     return `${text}${code === 0 ? "ended" : "was killed"}`;
   };
-  expect(await Promise.all([said("never", 30_000), said("while it waits", 30_000), said("always", 3_000)])).toEqual([
+  expect(await Promise.all([said("never", 12_000), said("while it waits", 12_000), said("always", 3_000)])).toEqual([
     "greeted\nended",
     "greeted\nwhole\nended",
     "greeted\nwhole\nwas killed",

@@ -138,6 +138,9 @@ it("no more streams are begun than the server takes, and those that wait begin i
   wire.say(frame(GOAWAY, 0, 0, int32(7, 0)));
   expect(heard.map(({ end }) => end)).toEqual(["code 8", "whole", undefined, undefined, "code 7", "code 7"]);
   expect(wire.told.all).toEqual(["greeted", "goes away"]);
+  const late = wire.ask();
+  await settled();
+  expect(late.end).toBe("code 7");
   wire.say(answer(5, "5"), answer(7, "7"));
   await settled();
   expect(heard.map(({ body }) => body)).toEqual(["", "3", "5", "7", "", ""]);

@@ -54,6 +54,9 @@ const UNANSWERED = [
   { end: "whole", body: "five" },
 ];
 
+/** A size of table that is allowed, again and again. */
+const LONG_BLOCK = Buffer.alloc(16_384, 0x20);
+
 const NOT_ALLOWED: readonly (readonly [name: string, bytes: Buffer, reason: number])[] = [
   ["content of a stream never opened", frame(DATA, END, 7, "x"), PROTOCOL],
   ["content of a stream with an even number", frame(DATA, END, 2, "x"), PROTOCOL],
@@ -81,7 +84,8 @@ const NOT_ALLOWED: readonly (readonly [name: string, bytes: Buffer, reason: numb
   ["other headers within a block of headers", Buffer.concat([frame(HEADERS, 0, 3, OK), frame(HEADERS, END_HEADERS | END, 1, TRAILERS)]), PROTOCOL], // prettier-ignore
   ["a ping within a block of headers", Buffer.concat([frame(HEADERS, END, 3, OK), frame(PING, 0, 0, Buffer.alloc(8))]), PROTOCOL], // prettier-ignore
   ["an unknown frame within a block of headers", Buffer.concat([frame(HEADERS, END, 3, OK), frame(99, 0, 3)]), PROTOCOL], // prettier-ignore
-  ["a block of headers without an end", Buffer.concat([frame(HEADERS, 0, 3, OK), ...Array.from({ length: 64 }, () => frame(CONTINUATION, 0, 3))]), PROTOCOL], // prettier-ignore
+  ["a block of headers in too many frames", Buffer.concat([frame(HEADERS, END, 3, OK), ...Array.from({ length: 63 }, () => frame(CONTINUATION, 0, 3)), frame(CONTINUATION, END_HEADERS, 3)]), PROTOCOL], // prettier-ignore
+  ["a block of headers that is too long", Buffer.concat([frame(HEADERS, END, 3, OK), ...Array.from({ length: 4 }, () => frame(CONTINUATION, 0, 3, LONG_BLOCK)), frame(CONTINUATION, END_HEADERS, 3)]), PROTOCOL], // prettier-ignore
   ["a block of headers that nobody can read", frame(HEADERS, END_HEADERS | END, 3, Buffer.of(0xbe)), PROTOCOL],
   ["a block of headers that nobody can read, of a stream that is over", frame(HEADERS, END_HEADERS | END, 5, Buffer.of(0xbe)), PROTOCOL], // prettier-ignore
   ["headers without the priority that they announce", frame(HEADERS, END_HEADERS | END | WITH_PRIORITY, 3, Buffer.alloc(4)), SIZE], // prettier-ignore
@@ -105,12 +109,12 @@ const NOT_ALLOWED: readonly (readonly [name: string, bytes: Buffer, reason: numb
 ];
 
 /** Three requests, and what came of them when the server said this, with what was sent in answer. */
-async function played(...chunks: readonly Buffer[]): Promise<{ wire: Wire; heard: readonly Heard[] }> {
+async function played(chunks: readonly Buffer[]): Promise<{ wire: Wire; heard: readonly Heard[] }> {
   const wire = new Wire();
   wire.say(GREETING);
   const heard = [wire.ask(), wire.ask(), wire.ask()];
   wire.say(BEFORE);
-  wire.say(...chunks);
+  for (const chunk of chunks) wire.say(chunk);
   await settled();
   return { wire, heard };
 }
@@ -121,7 +125,7 @@ describe.each(NOT_ALLOWED)("%s", (_, bytes, reason) => {
 
   it("ends the connection, and all that wait learn that there is no answer", async () => {
     for (const chunks of [[all], each(all), [bytes, answer(3, "late")]]) {
-      const { wire, heard } = await played(...chunks);
+      const { wire, heard } = await played(chunks);
       expect(heard.map(({ end, body }) => ({ end, body }))).toEqual(UNANSWERED);
       expect(wire.told.all).toEqual(["greeted", "closed"]);
       expect(wire.told.cause).toMatchObject({ name: "Http2Error", code: "ERR_HTTP2", reason });
@@ -161,7 +165,7 @@ const ONLY_ITS_STREAM: readonly (readonly [name: string, bytes: Buffer])[] = [
   ["content before headers", frame(DATA, END, 3, "x")],
   ["a block without a status", frame(HEADERS, END_HEADERS | END, 3, TRAILERS)],
   ["a passing status that ends the stream", frame(HEADERS, END_HEADERS | END, 3, block([":status", "103"]))],
-  ["a second block that is not the last", Buffer.concat([frame(HEADERS, END_HEADERS, 3, OK), frame(HEADERS, END_HEADERS, 3, TRAILERS)])], // prettier-ignore
+  ["a second block that is not the last", Buffer.concat([frame(HEADERS, END_HEADERS, 3, OK), frame(HEADERS, END_HEADERS, 3, TRAILERS), frame(DATA, END, 3)])], // prettier-ignore
   ["a second block with a status", Buffer.concat([frame(HEADERS, END_HEADERS, 3, OK), frame(HEADERS, END_HEADERS | END, 3, OK)])], // prettier-ignore
   ["a passing status after the headers", Buffer.concat([frame(HEADERS, END_HEADERS, 3, OK), frame(HEADERS, END_HEADERS, 3, block([":status", "100"]))])], // prettier-ignore
 ];
@@ -170,7 +174,7 @@ describe.each(ONLY_ITS_STREAM)("%s", (_, bytes) => {
   it("ends its stream without an answer, and no other", async () => {
     const all = Buffer.concat([bytes, answer(3, "late"), frame(DATA, 0, 1, "!"), frame(HEADERS, END_HEADERS | END, 1, TRAILERS)]); // prettier-ignore
     for (const chunks of [[all], each(all)]) {
-      const { wire, heard } = await played(...chunks);
+      const { wire, heard } = await played(chunks);
       expect(heard.map(({ end }) => end)).toEqual(["whole", "code 1", "whole"]);
       expect(heard.map(({ body }) => body)).toEqual(["begun!", "", "five"]);
       expect(wire.sentOf(RESET).map(({ stream, content }) => [stream, ...content])).toEqual([[3, 0, 0, 0, 1]]);
@@ -201,7 +205,7 @@ describe.each(ALLOWED)("%s", (_, bytes, outcome) => {
     const outcomes = new Set<string>();
     const cuts = Array.from({ length: bytes.length - 1 }, (_, index) => cutAt(bytes, index + 1));
     for (const chunks of [[bytes], each(bytes), ...cuts]) {
-      const { wire, heard } = await played(...chunks);
+      const { wire, heard } = await played(chunks);
       const said = heard.slice(0, 2).map(({ end, body }) => (end === undefined ? body || undefined : `${end} ${body}`));
       expect(said).toEqual(outcome);
       expect(wire.told.cause).toBe(undefined);
@@ -212,11 +216,11 @@ describe.each(ALLOWED)("%s", (_, bytes, outcome) => {
 });
 
 it("headers and trailers are told in order, and passing headers are not", async () => {
-  const { heard } = await played(
+  const { heard } = await played([
     frame(HEADERS, END_HEADERS, 3, block([":status", "100"], ["x", "passing"])),
     frame(HEADERS, END_HEADERS, 3, block([":status", "200"], ["x", "first"])),
     frame(HEADERS, END_HEADERS | END, 3, block(["x", "last"])),
-  );
+  ]);
   expect(heard[1]?.story).toEqual({
     end: "whole",
     body: "",
