@@ -30,7 +30,7 @@ interface Peer {
   readonly connection: Http2Connection;
   readonly told: Told;
   readonly socket: Socket;
-  ask(body?: Buffer | string, path?: string): Heard;
+  readonly ask: (body?: Buffer | string, path?: string) => Heard;
 }
 
 const ends: (() => void)[] = [];
@@ -109,7 +109,7 @@ const isBody = (heard: Heard, body: Buffer): boolean => Buffer.concat(heard.chun
 it("a large request is read by a slow server, and a large answer by us, whatever the windows are", async () => {
   const up = bytes(3_000_000);
   const down = bytes(10_000_000, 7);
-  let received = Buffer.alloc(0);
+  let received: Buffer = Buffer.alloc(0);
   const { ask } = await peer(
     {},
     (stream, body) => {
@@ -166,11 +166,14 @@ it("windows that the server changes in mid-flight lose nothing", async () => {
   expect([isBody(heard[0] as Heard, body), isBody(heard[1] as Heard, body.subarray(0, 300_000))]).toEqual([true, true]);
 });
 
-it.each(["PADDING_STRATEGY_MAX", "PADDING_STRATEGY_ALIGNED"] as const)(
-  "padding is no part of an answer (%s)",
+/** Node's own constant for this one has no type. */
+const ALIGNED = 1;
+
+it.each([constants.PADDING_STRATEGY_MAX, ALIGNED])(
+  "padding is no part of an answer (strategy %i)",
   async (strategy) => {
     const body = bytes(2_000_001);
-    const { ask } = await peer({ paddingStrategy: constants[strategy] }, echo);
+    const { ask } = await peer({ paddingStrategy: strategy }, echo);
     const heard = ask(body);
     expect(await heard.untilEnd()).toBe("whole");
     expect([isBody(heard, body), heard.fields[1]?.get("x-length")]).toEqual([true, "2000001"]);

@@ -56,7 +56,7 @@ it("the windows are told to the server when half of them has come, of streams th
   await settled();
   expect(wire.sentOf(WINDOW).map(({ content }) => content.readUInt32BE())).toEqual([100_000 - 65_535]);
   const settings = wire.sentOf(SETTINGS).map(({ flags, content }) => [flags, content.toString("hex")]);
-  expect(settings).toEqual([[0, "000100000000" + "000200000000" + "0004000186a0"], [ACK, ""]]); // prettier-ignore
+  expect(settings).toEqual([[0, "0001000000000002000000000004000186a0"], [ACK, ""]]); // prettier-ignore
   const padded = Buffer.concat([Buffer.of(99), Buffer.alloc(10_000 - 1)]);
   wire.say(frame(HEADERS, END_HEADERS, 1, OK), ...Array.from({ length: 5 }, () => frame(DATA, PADDED, 1, padded)));
   await settled();
