@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import {
   ACK,
   answer,
+  CONTINUATION,
   DATA,
   END,
   END_HEADERS,
@@ -215,4 +216,130 @@ it.each([
   await settled();
   expect(wire.sentOf(type).length - before).toBe(1000);
   expect([wire.told.all, heard.end]).toEqual([["greeted", "closed"], "lost"]);
+});
+
+it("only the setting of windows changes windows, and a window of a stream that is over changes none", async () => {
+  const wire = new Wire();
+  wire.say(frame(SETTINGS, 0, 0, Buffer.concat([setting(3, 2), setting(1, 0), setting(6, 1), setting(5, 16_384)])));
+  const first = wire.ask();
+  wire.say(answer(1, ""));
+  expect(first.end).toBe("whole");
+  wire.say(frame(WINDOW, 0, 1, int32(1_000_000)), frame(SETTINGS, 0, 0, setting(4, 1_000_000)));
+  wire.ask(Buffer.alloc(100_000));
+  await settled();
+  const sent = wire.sentOf(DATA, 3).map(({ content }) => content.length);
+  expect(sent.reduce((sum, length) => sum + length, 0)).toBe(65_535 - "ask".length);
+});
+
+it("settings that open room begin what waits for it, and the server's acceptance of ours is not accepted", async () => {
+  const wire = new Wire();
+  wire.say(frame(SETTINGS, 0, 0, setting(3, 0)));
+  wire.ask();
+  wire.ask();
+  await settled();
+  expect(wire.sentOf(HEADERS)).toEqual([]);
+  const accepted = wire.sentOf(SETTINGS).length;
+  wire.say(frame(SETTINGS, ACK, 0));
+  await settled();
+  expect(wire.sentOf(SETTINGS)).toHaveLength(accepted);
+  wire.say(frame(SETTINGS, 0, 0, setting(3, 2)));
+  await settled();
+  expect(wire.sentOf(HEADERS).map(({ stream }) => stream)).toEqual([1, 3]);
+  expect(wire.told.all).toEqual(["greeted"]);
+});
+
+it("a stream that is given up while it waits is never begun, and each is told of its end once", async () => {
+  const wire = new Wire();
+  wire.say(frame(SETTINGS, 0, 0, setting(3, 1)));
+  const heard = [new Heard(), new Heard(), new Heard()];
+  const streams = heard.map((each) => wire.connection.request(OK, Buffer.from("x"), each));
+  for (let time = 0; time < 2; time++) streams[1]?.cancel();
+  expect(heard.map(({ end }) => end)).toEqual([undefined, "code 8", undefined]);
+  // The first one's end makes room, and what its listener does then must not tell anybody twice.
+  if (heard[0] !== undefined) heard[0].hearEnd = (end) => (heard[0]?.ends.push(end), streams[0]?.cancel());
+  wire.say(answer(1, "one"));
+  await settled();
+  expect(wire.sentOf(HEADERS).map(({ stream }) => stream)).toEqual([1, 3]);
+  expect(wire.sentOf(RESET)).toEqual([]);
+  wire.say(answer(3, "three"));
+  expect(heard.map(({ end, body }) => [end, body])).toEqual([
+    ["whole", "one"],
+    ["code 8", ""],
+    ["whole", "three"],
+  ]);
+});
+
+it("the greatest windows and frames that the protocol allows are allowed", async () => {
+  const wire = new Wire();
+  const most = 0x7fff_ffff;
+  wire.say(frame(SETTINGS, 0, 0, Buffer.concat([setting(4, most), setting(5, 0xff_ffff), setting(5, 16_384)])));
+  const heard = wire.ask(Buffer.alloc(0));
+  wire.say(frame(WINDOW, 0, 0, int32(most - 65_535)), frame(SETTINGS, 0, 0, setting(4, 1)));
+  wire.say(frame(WINDOW, 0, 1, int32(most - 1)), answer(1, "one"));
+  await settled();
+  expect([wire.told.all, heard.end, heard.body]).toEqual([["greeted"], "whole", "one"]);
+});
+
+it("what is closed is no longer fit at once: by us, by close and by destroy", async () => {
+  const cut = new Wire();
+  cut.say(GREETING);
+  const waiting = cut.ask();
+  expect(cut.connection.isFit).toBe(true);
+  cut.connection.destroy();
+  expect([cut.connection.isFit, cut.told.all]).toEqual([false, ["greeted"]]);
+  await settled();
+  expect([waiting.end, cut.told.all]).toEqual(["lost", ["greeted", "closed"]]);
+  const closed = new Wire();
+  closed.say(GREETING);
+  const answered = closed.ask();
+  closed.connection.close();
+  closed.connection.close();
+  expect([closed.connection.isFit, closed.destroyed]).toEqual([false, false]);
+  closed.say(answer(1, "one"));
+  await settled();
+  expect([answered.end, closed.told.all]).toEqual(["whole", ["greeted", "closed"]]);
+  expect(closed.sentOf(GOAWAY).map(({ content }) => [...content])).toEqual([[...int32(0, 0)]]);
+});
+
+it("a connection says whether it keeps its process alive", () => {
+  const wire = new Wire();
+  wire.connection.unref();
+  wire.connection.ref();
+  wire.connection.unref();
+  expect(wire.refs).toEqual(["unref", "ref", "unref"]);
+});
+
+it("nothing of a request is sent before its stream has begun, and nothing after its end", async () => {
+  const wire = new Wire();
+  wire.say(frame(SETTINGS, 0, 0, setting(3, 1)));
+  const first = wire.connection.request(OK, undefined, new Heard());
+  const waiting = new Heard();
+  const second = wire.connection.request(OK, undefined, waiting);
+  second.write(Buffer.from("second"));
+  second.finish(Buffer.alloc(0));
+  wire.say(frame(WINDOW, 0, 0, int32(1000)));
+  await settled();
+  expect(wire.sentOf(DATA)).toEqual([]);
+  wire.say(answer(1, "one"));
+  first.write(Buffer.from("late"));
+  first.finish(Buffer.from("late"));
+  await settled();
+  expect(wire.sentOf(DATA).map(({ stream, flags, content }) => [stream, flags, content.toString()])).toEqual([
+    [3, 0, "second"],
+    [3, END, ""],
+  ]);
+  wire.say(answer(3, "two"));
+  expect([waiting.end, waiting.body]).toEqual(["whole", "two"]);
+});
+
+it("a long block of headers is sent in frames of which the last says that it ends", async () => {
+  const wire = new Wire();
+  wire.connection.request(Buffer.alloc(40_000, 1), Buffer.from("x"), new Heard());
+  await settled();
+  expect(wire.sent.slice(2).map(({ type, flags, stream, content }) => [type, flags, stream, content.length])).toEqual([
+    [HEADERS, 0, 1, 16_384],
+    [CONTINUATION, 0, 1, 16_384],
+    [CONTINUATION, END_HEADERS, 1, 40_000 - 2 * 16_384],
+    [DATA, END, 1, 1],
+  ]);
 });

@@ -195,6 +195,8 @@ const ALLOWED: readonly (readonly [name: string, bytes: Buffer, outcome: readonl
   ["the end of a stream that says no error, before its answer is whole", frame(RESET, 0, 1, int32(0)), ["code 0 begun", undefined]], // prettier-ignore
   ["the end of the connection after stream 1", Buffer.concat([frame(GOAWAY, 0, 0, int32(1, 0)), answer(3, "late"), frame(DATA, END, 1, " one")]), ["whole begun one", "code 7 "]], // prettier-ignore
   ["the end of the connection after stream 3", Buffer.concat([frame(GOAWAY, 0, 0, int32(3, 0)), answer(3, "three"), frame(DATA, END, 1, " one")]), ["whole begun one", "whole three"]], // prettier-ignore
+  ["trailers without a field, with a priority", frame(HEADERS, END_HEADERS | END | WITH_PRIORITY, 1, Buffer.alloc(5)), ["whole begun", undefined]], // prettier-ignore
+  ["the acceptance of settings", Buffer.concat([frame(SETTINGS, ACK, 0), answer(3, "three")]), ["begun", "whole three"]], // prettier-ignore
   ["the end of the connection, announced", Buffer.concat([frame(GOAWAY, 0, 0, Buffer.concat([int32(0x7fff_ffff, 0), Buffer.from("soon")])), frame(GOAWAY, 0, 0, int32(1, 0)), frame(DATA, END, 1, " one")]), ["whole begun one", "code 7 "]], // prettier-ignore
 ];
 
