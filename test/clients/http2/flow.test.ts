@@ -317,6 +317,8 @@ it("nothing of a request is sent before its stream has begun, and nothing after 
   const second = wire.connection.request(OK, undefined, waiting);
   second.write(Buffer.from("second"));
   second.finish(Buffer.alloc(0));
+  // What has no content needs no window, and must wait all the same.
+  const empty = wire.ask(Buffer.alloc(0));
   wire.say(frame(WINDOW, 0, 0, int32(1000)));
   await settled();
   expect(wire.sentOf(DATA)).toEqual([]);
@@ -330,6 +332,10 @@ it("nothing of a request is sent before its stream has begun, and nothing after 
   ]);
   wire.say(answer(3, "two"));
   expect([waiting.end, waiting.body]).toEqual(["whole", "two"]);
+  await settled();
+  expect(wire.sentOf(DATA, 5).map(({ flags, content }) => [flags, content.length])).toEqual([[END, 0]]);
+  wire.say(answer(5, "three"));
+  expect([empty.end, empty.body]).toEqual(["whole", "three"]);
 });
 
 it("a long block of headers is sent in frames of which the last says that it ends", async () => {
