@@ -328,7 +328,9 @@ export class Http2Connection {
     this.#streams.delete(stream.number);
     this.#sender.forget(stream);
     if (stream.number === 0) this.#queued = this.#queued.filter((each) => each !== stream);
-    stream.listener.hearEnd(end);
+    // A server that has begun to answer has looked at the request, whatever it says.
+    const isRefused = end !== "whole" && "code" in end && end.code === CODE.refused;
+    stream.listener.hearEnd(isRefused && stream.isAnswered ? { code: CODE.protocol } : end);
     this.#beginQueued();
     this.#endIfIdle();
   }
@@ -342,19 +344,22 @@ export class Http2Connection {
   }
 
   #endIfIdle(): void {
-    if (!this.#isClosing || this.#isOver || this.#streams.size > 0) return;
-    this.#sender.send(goAway(CODE.none));
+    if (this.#isClosing && !this.#isOver && this.#streams.size === 0) this.#leave(CODE.none);
+  }
+
+  #leave(code: number): void {
+    this.#sender.send(goAway(code));
     this.#sender.sendNow();
-    this.#socket.destroySoon();
+    // A socket whose other end reads nothing would never end by itself.
+    if (this.#socket.writableNeedDrain) this.#socket.destroy();
+    else this.#socket.destroySoon();
   }
 
   /** Nothing that comes on this connection can be believed any more. */
   #fail(error: unknown): void {
     const told = error instanceof Http2Error ? error : new Http2Error(CODE.protocol, messageOf(error));
     this.#cause ??= told;
-    this.#sender.send(goAway(told.reason));
-    this.#sender.sendNow();
-    this.#socket.destroySoon();
+    this.#leave(told.reason);
     this.#end();
   }
 
