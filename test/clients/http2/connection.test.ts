@@ -205,7 +205,8 @@ it.each([0, 1, 2, 7, 8, 11])(
       stream.write("part", () => stream.close(code));
     });
     const heard = ask("reset");
-    expect(await heard.untilEnd()).toBe(`code ${code}`);
+    // Who has begun to answer has looked at the request.
+    expect(await heard.untilEnd()).toBe(`code ${code === 7 ? 1 : code}`);
     const next = ask("whole");
     expect([await next.untilEnd(), next.body]).toEqual(["whole", "whole"]);
   },

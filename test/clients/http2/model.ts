@@ -94,7 +94,9 @@ class Model {
 
   #end(number: number, end: string): void {
     const stream = this.#open(number);
-    if (stream !== undefined) stream.end = end;
+    if (stream === undefined) return;
+    // Who has begun to answer has looked at the request.
+    stream.end = end === "code 7" && stream.blocks > 0 ? "code 1" : end;
   }
 
   #data(number: number, flags: number, content: Buffer): void {

@@ -180,6 +180,8 @@ export class Wire extends EventEmitter {
   destroyed = false;
   writable = true;
   writableNeedDrain = false;
+  /** The socket ends when all is sent. */
+  isLetEnd = false;
   /** How often the client has written. */
   writes = 0;
   refs: string[] = [];
@@ -214,6 +216,7 @@ export class Wire extends EventEmitter {
   }
 
   destroySoon(): void {
+    this.isLetEnd = true;
     this.destroy();
   }
 
