@@ -56,6 +56,7 @@ const TEST_MS = 300_000;
 const HUNT_MS = 600_000;
 /** In folders whose other tests start servers or processes: these drive a model, or compute. */
 const QUICK = new Set([
+  "test/clients/etcd/answers.test.ts",
   "test/clients/etcd/errors.test.ts",
   "test/clients/etcd/fuzz.test.ts",
   "test/clients/etcd/status.test.ts",

@@ -251,7 +251,9 @@ export class EtcdConnection {
 
 function statusIn(fields: Fields): { readonly code: number; readonly message: string } | undefined {
   const code = fields.get("grpc-status");
-  return code === undefined ? undefined : { code: Number(code), message: textOf(fields.get("grpc-message") ?? "") };
+  if (code === undefined) return undefined;
+  // What is no number would be read as 0 if it were empty, and 0 says that all went well.
+  return { code: /^\d+$/.test(code) ? Number(code) : Number.NaN, message: textOf(fields.get("grpc-message") ?? "") };
 }
 
 function openSocket({ host, port }: Endpoint, tls: TlsSettings | undefined): Socket {

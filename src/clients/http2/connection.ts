@@ -6,7 +6,7 @@
 //   - a block of headers means the same wherever it stands, because neither side keeps a table of headers (fields.ts);
 //   - whatever the protocol does not allow ends the whole connection, and all that wait for an answer learn that there is none.
 //
-// What a server can make this side keep is bounded: one frame, one block of headers, and nothing for streams that are over. Data is told as soon as it has come.
+// What a server can make this side keep is bounded: one frame, one block of headers, what it asked for and does not read, and nothing for streams that are over. Data is told as soon as it has come.
 import type { Socket } from "node:net";
 import { renewed } from "../../base/worn-map.ts";
 import { CODE, Http2Error } from "./errors.ts";
@@ -22,6 +22,8 @@ const LONGEST_CONTENT = 0xff_ffff;
 /** A block of headers that is longer is nothing that we asked for. */
 const BLOCK_MAX = 64 * 1024;
 const BLOCK_PIECES_MAX = 64;
+/** How many of its pings and settings are accepted while the server reads nothing. */
+const UNREAD_MAX = 1000;
 
 export interface Http2Handlers {
   /** The server has sent its settings: it speaks HTTP/2. */
@@ -56,6 +58,7 @@ export class Http2Connection {
   #block: { readonly stream: number; readonly flags: number; readonly pieces: Buffer[]; length: number } | undefined;
   #pings: { readonly content: Buffer; readonly answered: () => void }[] = [];
   #lastPing = 0;
+  #unread = 0;
 
   /** `window`: how many bytes the server may send before they are read, in all and in each stream. */
   constructor(socket: Socket, window: number, handlers: Http2Handlers) {
@@ -232,9 +235,9 @@ export class Http2Connection {
     const isEnd = (flags & FLAG.endStream) !== 0;
     const status = fields.get(":status");
     // The first block has a status and may be the only one; the second one is the last; and before the first there may be some that say that the server is still at it.
-    const isPassing = status?.startsWith("1") === true && !isEnd && !stream.isAnswered;
-    if (isPassing) return;
-    if (stream.isAnswered ? status !== undefined || !isEnd : status === undefined)
+    const isPassing = status?.startsWith("1") === true;
+    if (isPassing && !isEnd && !stream.isAnswered) return;
+    if (stream.isAnswered ? status !== undefined || !isEnd : status === undefined || isPassing)
       return this.#reset(stream, CODE.protocol);
     stream.isAnswered = true;
     stream.listener.hearFields(fields);
@@ -259,8 +262,9 @@ export class Http2Connection {
     if (content.length % 6 !== 0 || ((flags & FLAG.ack) !== 0 && content.length > 0))
       throw new Http2Error(CODE.frameSize, "settings that are cut off");
     if ((flags & FLAG.ack) !== 0) return;
+    // A server may count with a larger window only once it has read this, and a larger window lets content go out.
+    this.#accept(frameOf(TYPE.settings, FLAG.ack, 0, Buffer.alloc(0)));
     for (let at = 0; at < content.length; at += 6) this.#set(content.readUInt16BE(at), content.readUInt32BE(at + 2));
-    this.#sender.send(frameOf(TYPE.settings, FLAG.ack, 0, Buffer.alloc(0)));
     if (!this.#isGreeted) {
       this.#isGreeted = true;
       this.#handlers.greeted();
@@ -281,10 +285,16 @@ export class Http2Connection {
   #hearPing({ flags, stream, content }: Frame): void {
     if (stream !== 0) throw new Http2Error(CODE.protocol, "a ping of a stream");
     if (content.length !== 8) throw new Http2Error(CODE.frameSize, "a ping that is cut off");
-    if ((flags & FLAG.ack) === 0) return this.#sender.send(frameOf(TYPE.ping, FLAG.ack, 0, content));
+    if ((flags & FLAG.ack) === 0) return this.#accept(frameOf(TYPE.ping, FLAG.ack, 0, content));
     const answered = this.#pings.find((ping) => ping.content.equals(content));
     this.#pings = this.#pings.filter((ping) => ping !== answered);
     answered?.answered();
+  }
+
+  #accept(frame: Buffer): void {
+    this.#unread = this.#socket.writableNeedDrain ? this.#unread + 1 : 0;
+    if (this.#unread > UNREAD_MAX) throw new Http2Error(CODE.calm, "it asks and asks, and does not read");
+    this.#sender.send(frame);
   }
 
   #hearGoAway({ stream: number, content }: Frame): void {
@@ -318,7 +328,9 @@ export class Http2Connection {
     this.#streams.delete(stream.number);
     this.#sender.forget(stream);
     if (stream.number === 0) this.#queued = this.#queued.filter((each) => each !== stream);
-    stream.listener.hearEnd(end);
+    // A server that has begun to answer has looked at the request, whatever it says.
+    const isRefused = end !== "whole" && "code" in end && end.code === CODE.refused;
+    stream.listener.hearEnd(isRefused && stream.isAnswered ? { code: CODE.protocol } : end);
     this.#beginQueued();
     this.#endIfIdle();
   }
@@ -332,19 +344,22 @@ export class Http2Connection {
   }
 
   #endIfIdle(): void {
-    if (!this.#isClosing || this.#isOver || this.#streams.size > 0) return;
-    this.#sender.send(goAway(CODE.none));
+    if (this.#isClosing && !this.#isOver && this.#streams.size === 0) this.#leave(CODE.none);
+  }
+
+  #leave(code: number): void {
+    this.#sender.send(goAway(code));
     this.#sender.sendNow();
-    this.#socket.destroySoon();
+    // A socket whose other end reads nothing would never end by itself.
+    if (this.#socket.writableNeedDrain) this.#socket.destroy();
+    else this.#socket.destroySoon();
   }
 
   /** Nothing that comes on this connection can be believed any more. */
   #fail(error: unknown): void {
     const told = error instanceof Http2Error ? error : new Http2Error(CODE.protocol, messageOf(error));
     this.#cause ??= told;
-    this.#sender.send(goAway(told.reason));
-    this.#sender.sendNow();
-    this.#socket.destroySoon();
+    this.#leave(told.reason);
     this.#end();
   }
 

@@ -9,6 +9,7 @@ export const CODE = {
   refused: 7,
   cancel: 8,
   compression: 9,
+  calm: 11,
 } as const;
 
 /** The other side has sent what the protocol does not allow. */

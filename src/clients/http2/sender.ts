@@ -46,8 +46,9 @@ export class Http2Sender {
   flush(stream: Http2Stream): void {
     if (stream.number === 0 || stream.isOver) return;
     for (let next = stream.next; next !== undefined; next = stream.next) {
-      const length = Math.min(next.bytes.length, CONTENT_MAX, stream.window, this.#window);
-      if (length <= 0 && next.bytes.length > 0) return void this.#blocked.add(stream);
+      // A window is negative when the other side has made it smaller. An end without content needs none.
+      const length = Math.max(0, Math.min(next.bytes.length, CONTENT_MAX, stream.window, this.#window));
+      if (length === 0 && next.bytes.length > 0) return void this.#blocked.add(stream);
       stream.window -= length;
       this.#window -= length;
       const piece = next.bytes.subarray(0, length);
