@@ -75,6 +75,8 @@ export class EtcdClient {
       return link;
     } catch (error) {
       connection.destroy();
+      // One that ended at once was forgotten before it was noted.
+      this.#connections.delete(connection);
       const problem = error instanceof EtcdError ? error.problem : "unreachable";
       const why = error instanceof Error ? error.message : String(error);
       // No request that matters has been sent yet.

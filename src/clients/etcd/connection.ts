@@ -98,6 +98,9 @@ export class EtcdConnection {
     whenClosed: (connection: EtcdConnection) => void,
   ): Promise<EtcdConnection> {
     return new Promise((resolve, reject) => {
+      // Either may have happened since the socket was connected, and will not be told again.
+      signal.throwIfAborted();
+      if (socket.destroyed) throw socket.errored ?? new Error("closed");
       const giveUp = (): void => reject(asError(signal.reason));
       signal.addEventListener("abort", giveUp, { once: true });
       const settled = (): void => signal.removeEventListener("abort", giveUp);
@@ -307,12 +310,12 @@ function asError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(String(cause));
 }
 
-/** The request may have arrived, unless the server says that it did not look at it. */
+/** The request may have arrived, unless nobody has looked at it. */
 function lost(end: StreamEnd): EtcdError {
-  const code = end === "whole" || "lost" in end ? CODE.none : end.code;
-  const outcome = code === CODE.refused ? "not-applied" : "unknown";
-  const why = code === CODE.cancel ? "given up" : "the connection was lost";
-  const cause = end !== "whole" && "lost" in end ? end.lost : undefined;
+  const outcome = end === "untouched" ? "not-applied" : "unknown";
+  const why =
+    typeof end === "object" && "code" in end && end.code === CODE.cancel ? "given up" : "the connection was lost";
+  const cause = typeof end === "object" && "lost" in end ? end.lost : undefined;
   return new EtcdError("other", outcome, `${why} before an answer came`, cause);
 }
 

@@ -11,7 +11,7 @@ import type { Socket } from "node:net";
 import { renewed } from "../../base/worn-map.ts";
 import { CODE, Http2Error } from "./errors.ts";
 import { FieldsReader } from "./fields.ts";
-import { CONTENT_MAX, FLAG, type Frame, frameOf, FrameReader, TYPE } from "./frames.ts";
+import { CONTENT_MAX, FLAG, type Frame, frameOf, FrameReader, goAway, numberOf, TYPE } from "./frames.ts";
 import { FIRST_WINDOW, Http2Sender } from "./sender.ts";
 import { Http2Stream, type StreamEnd, type StreamListener } from "./stream.ts";
 
@@ -76,6 +76,8 @@ export class Http2Connection {
       }
     });
     socket.on("error", (error) => (this.#cause ??= error));
+    // Nothing more will be heard. Left to itself, Node would first wait until the server has taken what is still to be sent, which it may never do.
+    socket.on("end", () => socket.destroy());
     socket.on("close", () => this.#end());
     this.#greet();
   }
@@ -92,7 +94,7 @@ export class Http2Connection {
       reset: (each) => this.#reset(each, CODE.cancel),
     });
     if (body !== undefined) stream.finish(body);
-    if (!this.isFit) process.nextTick(() => this.#finish(stream, { code: CODE.refused }));
+    if (!this.isFit) process.nextTick(() => this.#finish(stream, "untouched"));
     else if (this.#streams.size < this.#streamsMax) this.#begin(stream);
     else this.#queued.push(stream);
     return stream;
@@ -118,6 +120,7 @@ export class Http2Connection {
   close(): void {
     if (this.#isClosing || this.#isOver) return;
     this.#isClosing = true;
+    this.#refuseQueued();
     this.#endIfIdle();
   }
 
@@ -302,10 +305,10 @@ export class Http2Connection {
     if (content.length < 8) throw new Http2Error(CODE.frameSize, "the end of the connection without a reason");
     const last = content.readUInt32BE(0) & NUMBER_MAX;
     this.#isClosing = true;
+    this.#refuseQueued();
     // The server says which requests it has not looked at.
-    const refused = [...this.#queued, ...[...this.#streams.values()].filter((stream) => stream.number > last)];
-    this.#queued = [];
-    for (const stream of refused) this.#finish(stream, { code: CODE.refused });
+    const refused = [...this.#streams.values()].filter((stream) => stream.number > last);
+    for (const stream of refused) this.#finish(stream, "untouched");
     this.#handlers.goesAway();
     this.#endIfIdle();
   }
@@ -329,8 +332,7 @@ export class Http2Connection {
     this.#sender.forget(stream);
     if (stream.number === 0) this.#queued = this.#queued.filter((each) => each !== stream);
     // A server that has begun to answer has looked at the request, whatever it says.
-    const isRefused = end !== "whole" && "code" in end && end.code === CODE.refused;
-    stream.listener.hearEnd(isRefused && stream.isAnswered ? { code: CODE.protocol } : end);
+    stream.listener.hearEnd(end === "untouched" && stream.isAnswered ? { code: CODE.protocol } : end);
     this.#beginQueued();
     this.#endIfIdle();
   }
@@ -341,6 +343,13 @@ export class Http2Connection {
       if (next === undefined) return;
       this.#begin(next);
     }
+  }
+
+  /** Nothing of them was sent, and nothing will be. */
+  #refuseQueued(): void {
+    const queued = this.#queued;
+    this.#queued = [];
+    for (const stream of queued) this.#finish(stream, "untouched");
   }
 
   #endIfIdle(): void {
@@ -367,10 +376,7 @@ export class Http2Connection {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#isClosing = true;
-    const queued = this.#queued;
-    this.#queued = [];
-    // Of these nothing was sent.
-    for (const stream of queued) this.#finish(stream, { code: CODE.refused });
+    this.#refuseQueued();
     for (const stream of this.#streams.values()) this.#finish(stream, { lost: this.#cause });
     this.#handlers.closed(this.#cause);
   }
@@ -381,16 +387,6 @@ function withoutPadding({ flags, content }: Frame): Buffer {
   const end = content.length - (content[0] ?? 0);
   if (end < 1) throw new Http2Error(CODE.protocol, "a frame of nothing but padding");
   return content.subarray(1, end);
-}
-
-function goAway(code: number): Buffer {
-  return frameOf(TYPE.goAway, 0, 0, Buffer.concat([numberOf(0), numberOf(code)]));
-}
-
-function numberOf(value: number): Buffer {
-  const bytes = Buffer.allocUnsafe(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
 }
 
 function messageOf(error: unknown): string {

@@ -22,6 +22,9 @@ const NUMBERED: readonly (readonly [name: string, value: string])[] = (
 const NEVER_INDEXED = 0x10;
 const NUMBER_MAX = 1 << 28;
 
+/** At the beginning of a block: nothing in it or after it refers to a table. */
+export const NO_TABLE: Buffer = Buffer.of(0x20);
+
 /** Names are in lower case. Every value is sent as it is, and is not to be kept in a table by anybody. */
 export function writeFields(fields: readonly (readonly [name: string, value: string])[]): Buffer {
   return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.of(NEVER_INDEXED), text(name), text(value)]));

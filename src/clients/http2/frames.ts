@@ -52,6 +52,17 @@ export function frameOf(type: number, flags: number, stream: number, content: Ui
   return frame;
 }
 
+/** The server has begun no streams, so the last of them is 0. */
+export function goAway(code: number): Buffer {
+  return frameOf(TYPE.goAway, 0, 0, Buffer.concat([numberOf(0), numberOf(code)]));
+}
+
+export function numberOf(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
 /** Cuts chunks into frames. It throws on a frame that is too long; the connection is of no use after that. */
 export class FrameReader {
   readonly #hear: (frame: Frame) => void;

@@ -1,6 +1,7 @@
 // What one side of a connection of HTTP/2 sends: frames that go out together, and as much of each request as the other side takes. That side opens two windows, one for the whole connection and one
 // for each stream (RFC 9113, section 5.2), and content waits while either is shut.
 import type { Socket } from "node:net";
+import { NO_TABLE } from "./fields.ts";
 import { CONTENT_MAX, FLAG, frameOf, TYPE } from "./frames.ts";
 import type { Http2Stream } from "./stream.ts";
 
@@ -14,6 +15,7 @@ export class Http2Sender {
   #streamWindow: number = FIRST_WINDOW;
   /** Streams that have more to send than the other side takes now. */
   readonly #blocked = new Set<Http2Stream>();
+  #hasBegun = false;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -33,7 +35,9 @@ export class Http2Sender {
 
   begin(stream: Http2Stream): void {
     stream.window = this.#streamWindow;
-    const { block } = stream;
+    // A server whose own table is smaller than usual must be told that our blocks keep to that (RFC 7541, section 4.2), and may refuse the first block that does not begin so.
+    const block = this.#hasBegun ? stream.block : Buffer.concat([NO_TABLE, stream.block]);
+    this.#hasBegun = true;
     for (let at = 0, type: number = TYPE.headers; at === 0 || at < block.length; type = TYPE.continuation) {
       const piece = block.subarray(at, at + CONTENT_MAX);
       at += piece.length;

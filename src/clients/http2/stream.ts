@@ -10,8 +10,14 @@ export interface StreamListener {
   hearEnd(end: StreamEnd): void;
 }
 
-/** `whole`: the answer has come up to its end. Otherwise one side has given up the stream (RFC 9113, section 7, has the codes), or the connection is lost. */
-export type StreamEnd = "whole" | { readonly code: number } | { readonly lost: unknown };
+/**
+ * `whole`: the answer has come up to its end. `untouched`: it was not sent, or the server has said with the end of the connection which requests it has looked at, and this is none of them. Otherwise one
+ * side has given up the stream (RFC 9113, section 7, has the codes), or the connection is lost.
+ *
+ * SAFETY  a stream that the server gives up as refused is not `untouched`, although the RFC says so. HAProxy refuses whatever it has no answer for when the server behind it has gone, and that server
+ * may have carried it out.
+ */
+export type StreamEnd = "whole" | "untouched" | { readonly code: number } | { readonly lost: unknown };
 
 /** What a stream wants of its connection. */
 interface Host {

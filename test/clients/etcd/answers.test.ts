@@ -112,9 +112,9 @@ it("is not a message whose stream ended without a status", async () => {
   expect(await outcome()).toBe("unknown");
 });
 
-it("is that it was not carried out, when the server says that it did not look at the request, and only then", async () => {
+it("is that it was not carried out, when it was not sent, and only then", async () => {
   answer = (stream) => stream.close(NGHTTP2_REFUSED_STREAM);
-  expect(await outcome()).toBe("not-applied");
+  expect(await outcome()).toBe("unknown");
   answer = (stream) => stream.close(NGHTTP2_INTERNAL_ERROR);
   expect(await outcome()).toBe("unknown");
   answer = (stream) => stream.session?.destroy();

@@ -96,7 +96,7 @@ class Model {
     const stream = this.#open(number);
     if (stream === undefined) return;
     // Who has begun to answer has looked at the request.
-    stream.end = end === "code 7" && stream.blocks > 0 ? "code 1" : end;
+    stream.end = end === "untouched" && stream.blocks > 0 ? "code 1" : end;
   }
 
   #data(number: number, flags: number, content: Buffer): void {
@@ -140,7 +140,7 @@ class Model {
     const last = content.readUInt32BE(0) & MOST;
     this.#isGoing = true;
     for (let index = 0; index < this.streams.length; index++)
-      if (2 * index + 1 > last) this.#end(2 * index + 1, "code 7");
+      if (2 * index + 1 > last) this.#end(2 * index + 1, "untouched");
   }
 
   #grow(number: number, content: Buffer): void {

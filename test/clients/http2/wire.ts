@@ -130,7 +130,7 @@ export class Heard implements StreamListener {
   get end(): string | undefined {
     if (this.ends.length > 1) return `${this.ends.length} ends`;
     const [end] = this.ends;
-    return end === undefined || end === "whole" ? end : "code" in end ? `code ${end.code}` : "lost";
+    return end === undefined || typeof end === "string" ? end : "code" in end ? `code ${end.code}` : "lost";
   }
 
   async untilEnd(): Promise<string | undefined> {
