@@ -310,9 +310,9 @@ function asError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(String(cause));
 }
 
-/** The request may have arrived, unless nobody has looked at it. */
+/** The request may have arrived, unless nothing of it was sent. */
 function lost(end: StreamEnd): EtcdError {
-  const outcome = end === "untouched" ? "not-applied" : "unknown";
+  const outcome = end === "unsent" ? "not-applied" : "unknown";
   const why =
     typeof end === "object" && "code" in end && end.code === CODE.cancel ? "given up" : "the connection was lost";
   const cause = typeof end === "object" && "lost" in end ? end.lost : undefined;

@@ -94,7 +94,7 @@ export class Http2Connection {
       reset: (each) => this.#reset(each, CODE.cancel),
     });
     if (body !== undefined) stream.finish(body);
-    if (!this.isFit) process.nextTick(() => this.#finish(stream, "untouched"));
+    if (!this.isFit) process.nextTick(() => this.#finish(stream, "unsent"));
     else if (this.#streams.size < this.#streamsMax) this.#begin(stream);
     else this.#queued.push(stream);
     return stream;
@@ -306,9 +306,9 @@ export class Http2Connection {
     const last = content.readUInt32BE(0) & NUMBER_MAX;
     this.#isClosing = true;
     this.#refuseQueued();
-    // The server says which requests it has not looked at.
+    // No answer will come to these.
     const refused = [...this.#streams.values()].filter((stream) => stream.number > last);
-    for (const stream of refused) this.#finish(stream, "untouched");
+    for (const stream of refused) this.#finish(stream, { code: CODE.refused });
     this.#handlers.goesAway();
     this.#endIfIdle();
   }
@@ -331,8 +331,7 @@ export class Http2Connection {
     this.#streams.delete(stream.number);
     this.#sender.forget(stream);
     if (stream.number === 0) this.#queued = this.#queued.filter((each) => each !== stream);
-    // A server that has begun to answer has looked at the request, whatever it says.
-    stream.listener.hearEnd(end === "untouched" && stream.isAnswered ? { code: CODE.protocol } : end);
+    stream.listener.hearEnd(end);
     this.#beginQueued();
     this.#endIfIdle();
   }
@@ -349,7 +348,7 @@ export class Http2Connection {
   #refuseQueued(): void {
     const queued = this.#queued;
     this.#queued = [];
-    for (const stream of queued) this.#finish(stream, "untouched");
+    for (const stream of queued) this.#finish(stream, "unsent");
   }
 
   #endIfIdle(): void {

@@ -11,13 +11,12 @@ export interface StreamListener {
 }
 
 /**
- * `whole`: the answer has come up to its end. `untouched`: it was not sent, or the server has said with the end of the connection which requests it has looked at, and this is none of them. Otherwise one
- * side has given up the stream (RFC 9113, section 7, has the codes), or the connection is lost.
+ * `whole`: the answer has come up to its end. `unsent`: nothing of the request was sent. Otherwise one side has given up the stream (RFC 9113, section 7, has the codes), or the connection is lost.
  *
- * SAFETY  a stream that the server gives up as refused is not `untouched`, although the RFC says so. HAProxy refuses whatever it has no answer for when the server behind it has gone, and that server
- * may have carried it out.
+ * SAFETY  what a server refuses is not `unsent`, although the RFC says that such a request was not looked at. HAProxy refuses whatever it has no answer for when the server behind it has gone, and that
+ * server may have carried it out. A proxy that names the last stream at the end of a connection may err in the same way.
  */
-export type StreamEnd = "whole" | "untouched" | { readonly code: number } | { readonly lost: unknown };
+export type StreamEnd = "whole" | "unsent" | { readonly code: number } | { readonly lost: unknown };
 
 /** What a stream wants of its connection. */
 interface Host {

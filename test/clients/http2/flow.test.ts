@@ -135,13 +135,13 @@ it("no more streams are begun than the server takes, and those that wait begin i
   wire.say(frame(SETTINGS, 0, 0, setting(3, 3)), frame(RESET, 0, 1, int32(8)));
   await settled();
   expect(begun()).toEqual([1, 3, 5, 7, 9]);
-  // The server has not looked at the last two, of which one was never sent.
+  // The server has not looked at the last two, it says; of these one was never sent.
   wire.say(frame(GOAWAY, 0, 0, int32(7, 0)));
-  expect(heard.map(({ end }) => end)).toEqual(["code 8", "whole", undefined, undefined, "untouched", "untouched"]);
+  expect(heard.map(({ end }) => end)).toEqual(["code 8", "whole", undefined, undefined, "code 7", "unsent"]);
   expect(wire.told.all).toEqual(["greeted", "goes away"]);
   const late = wire.ask();
   await settled();
-  expect(late.end).toBe("untouched");
+  expect(late.end).toBe("unsent");
   wire.say(answer(5, "5"), answer(7, "7"));
   await settled();
   expect(heard.map(({ body }) => body)).toEqual(["", "3", "5", "7", "", ""]);
@@ -157,7 +157,7 @@ it("of what was never sent, the end of the connection says so, and of nothing el
   wire.emit("error", cause);
   wire.destroy();
   await settled();
-  expect(heard.map(({ end }) => end)).toEqual(["lost", "untouched"]);
+  expect(heard.map(({ end }) => end)).toEqual(["lost", "unsent"]);
   expect(heard[0]?.ends[0]).toEqual({ lost: cause });
   expect(wire.told).toMatchObject({ all: ["greeted", "closed"], cause });
 });

@@ -95,8 +95,7 @@ class Model {
   #end(number: number, end: string): void {
     const stream = this.#open(number);
     if (stream === undefined) return;
-    // Who has begun to answer has looked at the request.
-    stream.end = end === "untouched" && stream.blocks > 0 ? "code 1" : end;
+    stream.end = end;
   }
 
   #data(number: number, flags: number, content: Buffer): void {
@@ -140,7 +139,7 @@ class Model {
     const last = content.readUInt32BE(0) & MOST;
     this.#isGoing = true;
     for (let index = 0; index < this.streams.length; index++)
-      if (2 * index + 1 > last) this.#end(2 * index + 1, "untouched");
+      if (2 * index + 1 > last) this.#end(2 * index + 1, "code 7");
   }
 
   #grow(number: number, content: Buffer): void {

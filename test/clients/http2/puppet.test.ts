@@ -131,7 +131,7 @@ describe.each(NOT_ALLOWED)("%s", (_, bytes, reason) => {
       expect([wire.connection.isFit, wire.destroyed, wire.isLetEnd]).toEqual([false, true, true]);
       const next = wire.ask();
       await settled();
-      expect(next.end).toBe("untouched");
+      expect(next.end).toBe("unsent");
     }
   });
 });
@@ -194,12 +194,12 @@ const ALLOWED: readonly (readonly [name: string, bytes: Buffer, outcome: readonl
   ["the end of a stream", Buffer.concat([frame(RESET, 0, 1, int32(2)), frame(DATA, END, 1, "late"), frame(RESET, 0, 3, int32(7))]), ["code 2 begun", "code 7 "]], // prettier-ignore
   ["the end of a stream that says no error, before its answer is whole", frame(RESET, 0, 1, int32(0)), ["code 0 begun", undefined]], // prettier-ignore
   ["a refusal of what was begun to be answered", Buffer.concat([frame(RESET, 0, 1, int32(7)), frame(HEADERS, END_HEADERS, 3, OK), frame(RESET, 0, 3, int32(7))]), ["code 7 begun", "code 7 "]], // prettier-ignore
-  ["the end of the connection before what was begun to be answered", frame(GOAWAY, 0, 0, int32(0, 0)), ["code 1 begun", "untouched "]], // prettier-ignore
-  ["the end of the connection after stream 1", Buffer.concat([frame(GOAWAY, 0, 0, int32(1, 0)), answer(3, "late"), frame(DATA, END, 1, " one")]), ["whole begun one", "untouched "]], // prettier-ignore
+  ["the end of the connection before what was begun to be answered", frame(GOAWAY, 0, 0, int32(0, 0)), ["code 7 begun", "code 7 "]], // prettier-ignore
+  ["the end of the connection after stream 1", Buffer.concat([frame(GOAWAY, 0, 0, int32(1, 0)), answer(3, "late"), frame(DATA, END, 1, " one")]), ["whole begun one", "code 7 "]], // prettier-ignore
   ["the end of the connection after stream 3", Buffer.concat([frame(GOAWAY, 0, 0, int32(3, 0)), answer(3, "three"), frame(DATA, END, 1, " one")]), ["whole begun one", "whole three"]], // prettier-ignore
   ["trailers without a field, with a priority", frame(HEADERS, END_HEADERS | END | WITH_PRIORITY, 1, Buffer.alloc(5)), ["whole begun", undefined]], // prettier-ignore
   ["the acceptance of settings", Buffer.concat([frame(SETTINGS, ACK, 0), answer(3, "three")]), ["begun", "whole three"]], // prettier-ignore
-  ["the end of the connection, announced", Buffer.concat([frame(GOAWAY, 0, 0, Buffer.concat([int32(0x7fff_ffff, 0), Buffer.from("soon")])), frame(GOAWAY, 0, 0, int32(1, 0)), frame(DATA, END, 1, " one")]), ["whole begun one", "untouched "]], // prettier-ignore
+  ["the end of the connection, announced", Buffer.concat([frame(GOAWAY, 0, 0, Buffer.concat([int32(0x7fff_ffff, 0), Buffer.from("soon")])), frame(GOAWAY, 0, 0, int32(1, 0)), frame(DATA, END, 1, " one")]), ["whole begun one", "code 7 "]], // prettier-ignore
 ];
 
 describe.each(ALLOWED)("%s", (_, bytes, outcome) => {

@@ -148,7 +148,7 @@ it("refuses what is not sent yet as soon as it is closed, and lets the others en
   client.request(HEAD, NOTHING, listener((end) => (ends["first"] = end))); // prettier-ignore
   client.request(HEAD, NOTHING, listener((end) => (ends["second"] = end))); // prettier-ignore
   client.close();
-  expect(ends).toEqual({ second: "untouched" });
+  expect(ends).toEqual({ second: "unsent" });
   const answer = writeFields([[":status", "200"]]);
   server.write(frameOf(TYPE.headers, FLAG.endHeaders | FLAG.endStream, 1, answer));
   await expect.poll(() => ends["first"]).toBe("whole");
