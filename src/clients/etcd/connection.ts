@@ -4,7 +4,8 @@
 // A caller that gives up a call without an answer makes the connection suspect. A suspect connection gets no further calls. It is asked by a ping, and closed if the ping is not answered either, so that
 // its streams end now and not when the kernel gives up, which takes minutes. While a stream is open, a ping every ten seconds finds a silent server too. etcd allows a ping every five seconds.
 // A connection keeps the process alive only while a call waits for its answer.
-import type { Socket, TcpNetConnectOpts } from "node:net";
+import type { Socket } from "node:net";
+import type { ConnectionOptions } from "node:tls";
 import { Http2Connection } from "../http2/connection.ts";
 import { CODE } from "../http2/errors.ts";
 import { type Fields, writeFields } from "../http2/fields.ts";
@@ -190,10 +191,12 @@ export class EtcdConnection {
     this.#changeStreams(1);
     const stream = this.#http.request(this.#headOf(path, metadata), body, {
       hearFields(fields) {
-        status = statusIn(fields) ?? status;
+        status = statusIn(fields);
       },
       // An error thrown here would end the connection with all that others wait for, and this stream alone is broken.
       hearData(bytes) {
+        // A status counts only at the end of an answer.
+        status = undefined;
         if (broken !== undefined) return;
         try {
           frames.push(bytes);
@@ -259,33 +262,31 @@ function statusIn(fields: Fields): { readonly code: number; readonly message: st
   return { code: /^\d+$/.test(code) ? Number(code) : Number.NaN, message: textOf(fields.get("grpc-message") ?? "") };
 }
 
-function openSocket({ host, port }: Endpoint, tls: TlsSettings | undefined): Socket {
-  if (tls === undefined) return plainSocket({ host, port, noDelay: true, keepAlive: true });
-  const servername = tls.servername ?? (/^[\d.]+$|:/.test(host) ? undefined : host);
-  const { ca, cert, key } = tls;
-  return process
-    .getBuiltinModule("node:tls")
-    .connect({
-      host,
-      port,
-      ALPNProtocols: ["h2"],
-      ...(ca === undefined ? {} : { ca }),
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-      ...(servername === undefined ? {} : { servername }),
-    })
-    .setNoDelay(true);
-}
-
 /** All that comes is read into one buffer, which saves a stream and a buffer for each answer. What is heard has to be copied before it is kept. */
-function plainSocket(where: TcpNetConnectOpts): Socket {
+function openSocket({ host, port }: Endpoint, tls: TlsSettings | undefined): Socket {
   const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
   const callback = (bytes: number): boolean => {
     socket.emit("data", buffer.subarray(0, bytes));
     return true;
   };
-  const socket = process.getBuiltinModule("node:net").connect({ ...where, onread: { buffer, callback } });
-  return socket;
+  const where = { host, port, onread: { buffer, callback } };
+  const socket =
+    tls === undefined
+      ? process.getBuiltinModule("node:net").connect(where)
+      : process.getBuiltinModule("node:tls").connect({ ...where, ...secured(host, tls) });
+  socket.setNoDelay(true);
+  return tls === undefined ? socket.setKeepAlive(true) : socket;
+}
+
+function secured(host: string, { ca, cert, key, ...tls }: TlsSettings): ConnectionOptions {
+  const servername = tls.servername ?? (/^[\d.]+$|:/.test(host) ? undefined : host);
+  return {
+    ALPNProtocols: ["h2"],
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(servername === undefined ? {} : { servername }),
+  };
 }
 
 function connected(socket: Socket, isSecure: boolean, signal: AbortSignal): Promise<void> {

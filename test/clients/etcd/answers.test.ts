@@ -104,6 +104,20 @@ it.each([NGHTTP2_NO_ERROR, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR])(
   },
 );
 
+it("is not a message whose status stands in front of it, and not at its end", async () => {
+  answer = (stream) => {
+    stream.respond({ ":status": 200, "grpc-status": "0" });
+    stream.end(WHOLE);
+  };
+  expect(await outcome()).toBe("unknown");
+  answer = (stream) => {
+    stream.respond({ ":status": 200, "grpc-status": "0" }, { waitForTrailers: true });
+    stream.on("wantTrailers", () => stream.sendTrailers({ other: "x" }));
+    stream.end(WHOLE);
+  };
+  expect(await outcome()).toBe("unknown");
+});
+
 it("is not a message whose stream ended without a status", async () => {
   answer = (stream) => {
     stream.respond({ ":status": 200 });
