@@ -104,6 +104,21 @@ it.each([NGHTTP2_NO_ERROR, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR])(
   },
 );
 
+it("is not a refusal whose stream was reset before its end", async () => {
+  answer = (stream) => {
+    const refusal = { "grpc-status": "3", "grpc-message": "etcdserver: request is too large" };
+    stream.respond({ ":status": 200, ...refusal }, { waitForTrailers: true });
+    setImmediate(() => stream.close(NGHTTP2_INTERNAL_ERROR));
+  };
+  expect(await outcome()).toBe("unknown");
+  answer = (stream) =>
+    stream.respond(
+      { ":status": 200, "grpc-status": "3", "grpc-message": "etcdserver: request is too large" },
+      { endStream: true },
+    );
+  expect(await outcome()).toBe("not-applied");
+});
+
 it("is not a message whose status stands in front of it, and not at its end", async () => {
   answer = (stream) => {
     stream.respond({ ":status": 200, "grpc-status": "0" });
