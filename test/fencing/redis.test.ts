@@ -270,7 +270,7 @@ describe("a write that is refused", () => {
   it.each([
     [{ command: "NOPE", key: "k" }, "CONFIG_INVALID"],
     [{ command: "SET", key: "k" }, "CONFIG_INVALID"],
-    [{ command: "BLPOP", key: "k", args: ["0"] }, "CONFIG_INVALID"],
+    [{ command: "SUBSCRIBE", key: "k" }, "CONFIG_INVALID"],
     [{ command: "SET", key: "k", args: ["x", "WHEN"] }, "CONFIG_INVALID"],
   ])("says what is wrong with %j", async (write, code) => {
     await expect(one.write(resource, by(1), [write])).rejects.toMatchObject({
