@@ -297,7 +297,7 @@ describe("a write that is refused", () => {
   it("by a full server, a replica, or a server that is away, does not promise another try", async () => {
     const refusal = async (fence: RedisFence): Promise<{ code: string; message: string }> =>
       (await fence.write(resource, by(1), set("x")).catch((error: unknown) => error)) as never;
-    await byHand(url(), "CONFIG", "SET", "maxmemory", "1mb");
+    await byHand(url(), "CONFIG", "SET", "maxmemory", "1");
     const full = await refusal(one);
     await byHand(url(), "CONFIG", "SET", "maxmemory", "0");
     await byHand(url(), "REPLICAOF", "127.0.0.1", "1");
