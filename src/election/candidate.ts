@@ -33,6 +33,7 @@ import { nextCandidateNonce, randomSeed } from "./nonce.ts";
 import type { Lookout } from "./observe.ts";
 import { resolveOptions, urlForThread } from "./options.ts";
 import { type Semaphore, type SemaphoreOptions, seatName } from "./permit.ts";
+import { planRehearsal } from "./rehearsal.ts";
 import { Runner } from "./runner.ts";
 import { labelOf } from "./store-label.ts";
 import { PERMITS_MAX, problemsOfPermits, SeatedSemaphore } from "./semaphore.ts";
@@ -304,6 +305,7 @@ class StoreCandidate<T extends UnfencedTerm> implements Candidate<T> {
     this.#voice.say(event);
     noteDomain(event, this.#store, (warning) => this.#tell(warning));
     if (event.type === "overstayed") this.#overstayed(event.election, event.byMs);
+    if (event.type === "waiting" || event.type === "elected") planRehearsal(this.#settings, this.#clock);
   }
 
   #overstayed(election: string, byMs: number): void {
