@@ -6,7 +6,6 @@
 // Why it does no harm. A rehearsal has a runner, a machine, a session and a store of its own, and shares no state with those of the candidate. It sends nothing. Its events go to a narrator that tells
 // nobody, so nothing is reported, logged or counted. Its timers do not keep the process alive. If it fails, the functions are compiled when they are needed, as they would be without it.
 import type { Clock, Timer } from "../base/clock.ts";
-import type { Guarantee } from "../lease/guarantee.ts";
 import type { Settings } from "../lease/settings.ts";
 import { nodeClock } from "./clock.ts";
 import type { Arena } from "./contest.ts";
@@ -50,12 +49,11 @@ export async function rehearse(settings: Settings): Promise<HeldTerm | undefined
   return term;
 }
 
-/** The same settings, without what would take time (a thread, a second keep that proves the first one) or concerns others (a node, a priority). */
+/** The same settings, without a thread, and without what concerns others: a node and a priority. */
 function stageFor(given: Settings): { readonly runner: Runner; readonly arena: Arena } {
   const nonce = nextCandidateNonce();
-  const guarantee: Guarantee = { ...given.guarantee, keepProves: "this-send", proofWithinMs: Infinity };
-  const rest = { candidate: `${NAME}_${nonce}`, guarantee, renewal: "loop", node: undefined, priority: 0 } as const;
-  const settings: Settings = { ...given, ...rest };
+  const id = `${NAME}_${nonce}`;
+  const settings: Settings = { ...given, candidate: id, renewal: "loop", node: undefined, priority: 0 };
   const clock: Clock = { ...nodeClock(), timer };
   const tell = (): void => {};
   const narrator = new Narrator({
@@ -64,9 +62,9 @@ function stageFor(given: Settings): { readonly runner: Runner; readonly arena: A
     isDelivered: () => true,
     tell,
   });
-  const store = new PlayedStore(guarantee);
+  const store = new PlayedStore(settings.guarantee);
   const runner = new Runner({ store, settings, clock, nonce, seed: randomSeed(), narrator });
-  const { candidate: id, drainMs } = settings;
+  const { drainMs } = settings;
   return { runner, arena: { runner, turns: new Turns(), id, drainMs, report: tell, tell, delivered: new WeakMap() } };
 }
 
