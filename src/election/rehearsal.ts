@@ -1,7 +1,7 @@
 // A process that has begun to wait, or to lead, plays one change of leaders through: it waits, is elected, resigns and ends its session, at a store that is only played (played-store.ts).
 //
 // Why. V8 compiles a function when it is called for the first time. Most of what a change of leaders needs is called for the first time in the middle of one: in the leader that leaves, and in the
-// candidate that follows. These are about a hundred functions, and nobody leads while they are compiled. With a rehearsal a clean exit on etcd takes an eighth less (docs/adr/0106).
+// candidate that follows. These are about a hundred functions, and nobody leads while they are compiled. With a rehearsal a clean exit on etcd takes a sixth less (docs/adr/0106).
 //
 // Why it does no harm. A rehearsal has a runner, a machine, a session and a store of its own, and shares no state with those of the candidate. It sends nothing. Its events go to a narrator that tells
 // nobody, so nothing is reported, logged or counted. Its timers do not keep the process alive. If it fails, the functions are compiled when they are needed, as they would be without it.
