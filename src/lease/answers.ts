@@ -23,7 +23,7 @@ import {
 import { handleGranted } from "./credit.ts";
 import { makeRoom, noteAnswered } from "./crowd.ts";
 import type { Claimed, Hold, Kept, Looked, Name, Released } from "./exchange.ts";
-import { earlierOf } from "./deadline.ts";
+import { AT_ONCE, earlierOf } from "./deadline.ts";
 import { endSession, expire } from "./expiry.ts";
 import { plead } from "./invited.ts";
 import { extend } from "./lifeline.ts";
@@ -164,6 +164,7 @@ function failAll(machine: Machine, error: ConclaveError, effects: Effect[]): voi
 // For stores that renew record by record: extends each hold that this keep carried and proved. For the others it proves only that the session lives. So where an older proof
 // of the session held their date back (campaign.ts, `lifelineOf`), that date moves on to their own.
 function extendRecords(machine: Machine, open: Open, keep: number, proven: Reading, unsure: readonly Hold[]): void {
+  machine.recordsDueAt = AT_ONCE;
   const not = new Set(unsure.map(({ bid }) => bid));
   for (const campaign of machine.campaigns.values()) {
     const term = heldTerm(campaign);

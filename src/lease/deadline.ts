@@ -47,6 +47,15 @@ export function silenceMs(recordedTtlMs: number, margins: Margins): number {
   return recordedTtlMs * (1 + 2 * margins.rho) + margins.grain.monoMs;
 }
 
+/** An instant that neither hand reaches, and one that both have passed. */
+export const NEVER: Reading = { mono: Infinity, boot: Infinity };
+export const AT_ONCE: Reading = { mono: -Infinity, boot: -Infinity };
+
+/** On each hand the one that comes first: before this, neither of the two is past. */
+export function firstOf(a: Reading, b: Reading): Reading {
+  return { mono: Math.min(a.mono, b.mono), boot: Math.min(a.boot, b.boot) };
+}
+
 /** Sleep counts (law 4): an instant is past as soon as either hand has passed it. */
 export function isPast(instant: Reading, now: Reading): boolean {
   return now.mono >= instant.mono || now.boot >= instant.boot;

@@ -3,9 +3,9 @@
 import type { Reading } from "../base/clock.ts";
 import type { LossReason } from "../base/errors.ts";
 import { becomeEnding, becomeLost, heldTerm, isIn, released, restartPursuit } from "./campaign.ts";
-import { sleptSince } from "./deadline.ts";
+import { firstOf, isPast, NEVER, remainingMs, sleptSince } from "./deadline.ts";
 import { noteLapsed } from "./lapsed.ts";
-import { type Lifeline, nextInstant, stateOf } from "./lifeline.ts";
+import { type Lifeline, nextChange, nextInstant, stateOf } from "./lifeline.ts";
 import { emit } from "./report.ts";
 import { countBarren, hasTerms } from "./session.ts";
 import type { Campaign, Effect, Machine, Open } from "./state.ts";
@@ -20,12 +20,7 @@ export function expire(machine: Machine, now: Reading, effects: Effect[]): void 
 function expireLifelines(machine: Machine, now: Reading, effects: Effect[]): void {
   const { session } = machine;
   if (session.kind !== "open") return;
-  if (machine.settings.guarantee.keep === "per-hold")
-    for (const campaign of machine.campaigns.values()) {
-      const term = heldTerm(campaign);
-      if (term !== undefined && stateOf(term.lifeline, now) !== term.lifeline.announced)
-        cross(machine, term.lifeline, [campaign], now, effects);
-    }
+  expireRecords(machine, session, now, effects);
   if (stateOf(session.lifeline, now) === session.lifeline.announced) return;
   const reason = whyExpired(machine, session.lifeline, now);
   // No term depends on this date: the session lives as long as the store says so, and a proof comes before anything is claimed (machine.ts, `pursue`).
@@ -34,17 +29,33 @@ function expireLifelines(machine: Machine, now: Reading, effects: Effect[]): voi
   if (state === "lost" && !isIdle) endSession(machine, session, reason, now, effects);
 }
 
+/**
+ * Records that are renewed one by one have a lifeline each. To look at all of them at every step would take longer than the step, so this is done only when one of them may have changed.
+ *
+ * INVARIANT  of every held term with a lifeline of its own, at every reading before `machine.recordsDueAt`: its state by the clock is the one that was announced.
+ *   This function establishes it: what was announced lasts until the next instant of that lifeline, because hands never go back. A grant adds its first instant (campaign.ts). Only a
+ *   renewal makes a state better again, and it makes all records due (answers.ts).
+ *   Whether a term is held does not rest on this: that is asked of the clock itself (law 3).
+ */
+function expireRecords(machine: Machine, { lifeline }: Open, now: Reading, effects: Effect[]): void {
+  if (!isPast(machine.recordsDueAt, now)) return;
+  machine.recordsDueAt = NEVER;
+  for (const campaign of machine.campaigns.values()) {
+    const own = heldTerm(campaign)?.lifeline;
+    if (own === undefined || own === lifeline) continue;
+    if (stateOf(own, now) !== own.announced) cross(machine, own, [campaign], now, effects);
+    machine.recordsDueAt = firstOf(machine.recordsDueAt, nextChange(own));
+  }
+}
+
 /** Whether time alone has changed something that the machine's state does not show yet. This is cheap, because every `isHeld` asks it. */
 export function isBehindClock(machine: Machine, now: Reading): boolean {
   const { session } = machine;
   if (session.kind !== "open") return false;
-  if (stateOf(session.lifeline, now) !== session.lifeline.announced || isTenureDue(machine, now)) return true;
-  if (machine.settings.guarantee.keep === "one-request") return false;
-  for (const campaign of machine.campaigns.values()) {
-    const term = heldTerm(campaign);
-    if (term !== undefined && stateOf(term.lifeline, now) !== term.lifeline.announced) return true;
-  }
-  return false;
+  const { lifeline } = session;
+  return (
+    stateOf(lifeline, now) !== lifeline.announced || isPast(machine.recordsDueAt, now) || isTenureDue(machine, now)
+  );
 }
 
 /** A lifeline has come into another state: reports that for each of its terms. */
@@ -107,11 +118,6 @@ export function nextExpiry(machine: Machine, now: Reading): number {
   const { session } = machine;
   if (session.kind !== "open" || machine.campaigns.size === 0) return Infinity;
   // A date that has passed while no term depended on it stays past: only a proof changes that.
-  let next = session.lifeline.announced === "lost" ? Infinity : nextInstant(session.lifeline, now);
-  if (machine.settings.guarantee.keep === "per-hold")
-    for (const campaign of machine.campaigns.values()) {
-      const term = heldTerm(campaign);
-      if (term !== undefined) next = Math.min(next, nextInstant(term.lifeline, now));
-    }
-  return Math.min(next, machine.tenureDueAt);
+  const next = session.lifeline.announced === "lost" ? Infinity : nextInstant(session.lifeline, now);
+  return Math.min(next, now.mono + remainingMs(machine.recordsDueAt, now), machine.tenureDueAt);
 }

@@ -5,7 +5,7 @@
 //   INVARIANT  provenAt never decreases                          success never re-dates, a late answer never moves it back
 import { assert } from "../base/assert.ts";
 import type { Reading } from "../base/clock.ts";
-import { deadlineOf, earlier, isLater, isPast, later } from "./deadline.ts";
+import { deadlineOf, earlier, isLater, isPast, later, NEVER } from "./deadline.ts";
 import type { TermState } from "./events.ts";
 import type { Pace, Settings } from "./settings.ts";
 
@@ -57,4 +57,18 @@ export function nextInstant(lifeline: Lifeline, now: Reading): number {
   const { jeopardyAt, signalAt, deadline } = lifeline;
   const next = !isPast(jeopardyAt, now) ? jeopardyAt : !isPast(signalAt, now) ? signalAt : deadline;
   return now.mono + Math.max(0, Math.min(next.mono - now.mono, next.boot - now.boot));
+}
+
+/** The instant at which the announced state ends by itself. */
+export function nextChange({ announced, jeopardyAt, signalAt, deadline }: Lifeline): Reading {
+  switch (announced) {
+    case "safe":
+      return jeopardyAt;
+    case "jeopardy":
+      return signalAt;
+    case "ending":
+      return deadline;
+    case "lost":
+      return NEVER;
+  }
 }

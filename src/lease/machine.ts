@@ -33,7 +33,7 @@ import {
 } from "./campaign.ts";
 import { hasCredit } from "./credit.ts";
 import { createCrowd, hasRoom, park, requestsOf } from "./crowd.ts";
-import { remainingMs } from "./deadline.ts";
+import { NEVER, remainingMs } from "./deadline.ts";
 import type { TermState } from "./events.ts";
 import type { Bid, Claim, Hint, Name, Question } from "./exchange.ts";
 import { expire, nextExpiry } from "./expiry.ts";
@@ -67,6 +67,7 @@ export function createMachine(settings: Settings, nonce: string, seed: number): 
     agenda: [],
     memos: new Map(),
     memosDueAt: Infinity,
+    recordsDueAt: NEVER,
     tenureDueAt: Infinity,
     errands: new Map(),
     errandsSent: 0,

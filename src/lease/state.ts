@@ -58,9 +58,9 @@ export interface Machine {
   readonly agenda: Agenda<Campaign>;
   /** Of each term that has written a memo, what it knows of them (memo-book.ts). */
   readonly memos: Map<Name, TermMemos>;
-  /** No memo is sent again before this instant. */
+  /** Before these, nothing is to be done for a memo that is sent again, a record that is renewed by itself (expiry.ts), a term that is led for `maxTenureMs` (tenure.ts). */
   memosDueAt: number;
-  /** Before this instant no term has been led for `maxTenureMs` (tenure.ts). */
+  recordsDueAt: Reading;
   tenureDueAt: number;
   /** Requests without an answer. */
   errands: Map<number, Errand>;
