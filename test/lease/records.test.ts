@@ -80,6 +80,15 @@ describe("of two records, one of which was not renewed with the other,", () => {
     expect(told("third")).toEqual(["jeopardy", "ending"]);
   });
 
+  it("a record that is the only one is told at its first instant", () => {
+    rig = new Rig({ keep: "per-hold" });
+    rig.lead("only");
+    passUntil(lifelineOf("only").jeopardyAt);
+    expect(told("only")).toEqual([]);
+    rig.pass(1);
+    expect(told("only")).toEqual(["jeopardy"]);
+  });
+
   it("neither is looked at again by a step before one of them may have changed", () => {
     let reads = 0;
     const { jeopardyAt } = late;
