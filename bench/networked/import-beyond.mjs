@@ -22,13 +22,13 @@ export function importBeyond(modules, loaded) {
   return percentile(both, 0.5) - percentile(alone, 0.5);
 }
 
-/** Of a driver that brings its own client. @param {string} store its name */
+/** Of a driver that brings its own client. The core has a goal of its own (import.mjs), so that driver and core together have none. @param {string} store its name */
 export function importRows(store) {
   const what = `${store}, import of the driver`;
   const driver = `stores/${store}`;
   return [
     { name: what, value: importBeyond([driver], []), unit: "ms", goal: "≤ 10" },
-    { name: `${what}, the core included`, value: importBeyond(["index", driver], []), unit: "ms", goal: "≤ 10" },
+    { name: `${what}, the core included`, value: importBeyond(["index", driver], []), unit: "ms", goal: "" },
     { name: `${what} beyond the core`, value: importBeyond([driver], [CORE]), unit: "ms", goal: "" },
   ];
 }
