@@ -7,6 +7,7 @@ import type { Call } from "./contract.ts";
 export class LazyCall implements Call {
   readonly sentAtMs: number;
   #controller: AbortController | undefined;
+  #stopSignal: CallSignal | undefined;
   #listener: (() => void) | undefined;
   #abandoned = false;
 
@@ -22,6 +23,12 @@ export class LazyCall implements Call {
 
   get isGivenUp(): boolean {
     return this.#abandoned;
+  }
+
+  /** See `stopSignalOf`. */
+  get stopSignal(): StopSignal {
+    this.#stopSignal ??= new CallSignal(this);
+    return this.#stopSignal;
   }
 
   whenGivenUp(then: () => void): void {
@@ -54,13 +61,14 @@ export function whenGivenUp(call: Call, then: () => void): (() => void) | undefi
 
 /** The signal of a call for a client that sends several requests for it, each with a listener of its own. */
 export function stopSignalOf(call: Call): StopSignal {
+  if (call instanceof LazyCall) return call.stopSignal;
   if (call.whenGivenUp !== undefined) return signalOf(call);
   // Every request of a batch adds a listener, and Node would take so many for a leak.
   setMaxListeners(0, call.signal);
   return call.signal;
 }
 
-/** A call has one listener, so it has one of these, however often it is asked for. */
+/** A call has one listener, so it has one of these, however often it is asked for. For calls that somebody else has made: each entry here costs the garbage collector more than the rest of the call. */
 const signals = new WeakMap<Call, CallSignal>();
 
 function signalOf(call: Call): CallSignal {

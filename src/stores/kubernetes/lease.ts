@@ -210,12 +210,12 @@ export function granted(
     metadata: {
       ...(lease?.metadata ?? { name: leaseName }),
       labels: { ...lease?.metadata.labels, [SESSION]: label },
-      // What is undefined is not sent: nobody has asked this term for anything yet.
+      // What is undefined is not sent. An empty value is none, and nobody has asked this term for anything yet.
       annotations: {
         ...lease?.metadata.annotations,
         [NAME]: name,
         [TERM]: JSON.stringify(note),
-        [VALUE]: value,
+        [VALUE]: value || undefined,
         [ASKED]: undefined,
         [INVITED]: undefined,
       },

@@ -55,7 +55,7 @@ export function claiming(claim: Claim, { domain, known, now }: ClaimParts): Leas
   return (lease) => {
     if (lease !== undefined && isHeldBy(lease, session, { name, bid })) {
       if ((lease.metadata.annotations?.[VALUE] ?? "") === value) return { kind: "granted", hold: heldIn(lease, name) };
-      return { next: annotated(lease, undefined, { [VALUE]: value }) };
+      return { next: annotated(lease, undefined, { [VALUE]: value || undefined }) };
     }
     if (!mayReplace(claim, lease, known)) return { kind: "beaten", seat: known.seat(name, lease) };
     const theirsMs = lease === undefined ? undefined : foreignTtlMs(lease);
