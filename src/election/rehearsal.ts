@@ -6,6 +6,7 @@
 // Why it does no harm. A rehearsal has a runner, a machine, a session and a store of its own, and shares no state with those of the candidate. It sends nothing. Its events go to a narrator that tells
 // nobody, so nothing is reported, logged or counted. Its timers do not keep the process alive. If it fails, the functions are compiled when they are needed, as they would be without it.
 import type { Clock, Timer } from "../base/clock.ts";
+import { LONGEST_TIMER_MS } from "../base/longest-timer.ts";
 import type { Settings } from "../lease/settings.ts";
 import { nodeClock } from "./clock.ts";
 import type { Arena } from "./contest.ts";
@@ -70,6 +71,6 @@ function stageFor(given: Settings): { readonly runner: Runner; readonly arena: A
 
 /** Does not keep the process alive. */
 function timer(afterMs: number, wake: () => void): Timer {
-  const timeout = setTimeout(wake, afterMs).unref();
+  const timeout = setTimeout(wake, Math.min(afterMs, LONGEST_TIMER_MS)).unref();
   return { cancel: () => clearTimeout(timeout) };
 }
