@@ -1,6 +1,5 @@
 // `conclave drill` as users run it, on a file; on networked stores it is run with their own tests.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { afterAll, describe, expect, it } from "vitest";
 import { addressesOf } from "../../src/cli/drill/network.ts";
 import { summarize } from "../../src/cli/drill/report.ts";
@@ -30,19 +29,22 @@ describe("a drill", () => {
   });
 
   it("can be interrupted, and leaves neither processes nor files behind", SLOW, async () => {
-    const drill = await cli.start(["drill", "--store", store("stopped.db"), "--rounds", "1000", "--ttl", "1s"]);
+    // Other tests have drills as well, and at the same time: this one has a folder for temporary files of its own.
+    const temporary = cli.file("temporary");
+    mkdirSync(temporary);
+    const args = ["drill", "--store", store("stopped.db"), "--rounds", "1000", "--ttl", "1s"];
+    const drill = await cli.start(args, { TMPDIR: temporary });
     while ((await cli.run(["leader", "conclave-drill", "--store", store("stopped.db")])).code !== 0);
     const children = childrenOf(drill.pid);
     expect(children.length).toBeGreaterThanOrEqual(3);
-    const folders = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("conclave-drill-"));
-    const before = folders().length;
+    expect(readdirSync(temporary)).toEqual([expect.stringMatching(/^conclave-drill-/)]);
     const refused = await cli.run(["drill", "--store", store("stopped.db"), "--rounds", "1"]);
     expect(refused.code).toBe(3);
     expect(refused.stderr).toMatch(/leads "conclave-drill" already/);
     drill.signal("SIGINT");
     expect((await drill.ended).code).toBe(130);
     expect(children.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
-    expect(folders().length).toBe(before - 1);
+    expect(readdirSync(temporary)).toEqual([]);
   });
 
   it("refuses a ttl that the store cannot grant before it starts a process", async () => {
